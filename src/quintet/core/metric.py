@@ -1,0 +1,86 @@
+"""A Metric: gives one Score per example for each of its dimensions.
+
+A metric is a frozen dataclass. Its fields are its parameters and, through them, its signature; it holds no state.
+A subclass names itself, names its dimensions and implements `_score`. It may rely on this: every example has the
+fields its dimensions need, and at least one character of output that is not white space.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from quintet._version import __version__
+from quintet.core.dimension import Dimension
+from quintet.core.example import Example
+from quintet.core.score import EMPTY_OUTPUT, Score
+from quintet.core.signature import signature
+from quintet.errors import MissingField, QuintetError
+
+Row = Mapping[str, Score]
+"""The scores of one example, by dimension name."""
+
+_VISIBLE = re.compile(r"[^\s\x00]")
+
+
+@dataclasses.dataclass(frozen=True)
+class Metric(ABC):
+    name: ClassVar[str]
+    dimensions: ClassVar[tuple[Dimension, ...]]
+    version: ClassVar[int] = 1
+    """Raised whenever the numbers change."""
+    paper: ClassVar[str] = ""
+
+    def score(self, examples: Sequence[Example]) -> list[Row]:
+        """Scores in the order of `examples`, which are not changed."""
+        for example in examples:
+            self.check(example)
+        full = [i for i, example in enumerate(examples) if _VISIBLE.search(example.output)]
+        found = self._score([examples[i] for i in full]) if full else []
+        if len(found) != len(full):
+            raise QuintetError(f"{self.name} returned {len(found)} rows for {len(full)} examples; this is a bug")
+        rows = dict(zip(full, found, strict=True))
+        return [rows[i] if i in rows else self._score_empty(example) for i, example in enumerate(examples)]
+
+    def check(self, example: Example) -> None:
+        """Raises MissingField, naming the example and the first dimension that cannot be answered."""
+        for dimension in self.dimensions:
+            for field in dimension.needs:
+                if not example.has(field):
+                    raise MissingField(field, example.id, dimension.name)
+
+    def prepare(self) -> None:
+        """Opens the models this metric will ask for, so that what is missing is said before any row is scored."""
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Every field of an example that can change the score; the store keys results by them."""
+        return tuple(dict.fromkeys(("output", *(f for d in self.dimensions for f in d.needs))))
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+
+    def model_identities(self) -> Mapping[str, str]:
+        """For each parameter that names a model: what the model really is (name and digest)."""
+        return {}
+
+    @property
+    def signature(self) -> str:
+        return signature(self.name, self.parameters, self.version, self.model_identities(), __version__)
+
+    @abstractmethod
+    def _score(self, examples: Sequence[Example]) -> Sequence[Row]: ...
+
+    def _score_empty(self, example: Example) -> Row:
+        """An output without a visible character gets the worst value there is, and says so."""
+        return {d.name: Score(_worst(d), flags=(EMPTY_OUTPUT,)) for d in self.dimensions}
+
+
+def _worst(dimension: Dimension) -> float:
+    if dimension.higher_is_better:
+        return dimension.low
+    return dimension.low if dimension.high is None else dimension.high

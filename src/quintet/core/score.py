@@ -1,0 +1,92 @@
+"""A Score: a value, the evidence for it, and what was cut or missing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+EMPTY_OUTPUT = "empty output"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of one field (`text[start:end]`) with its own value: evidence one can point at."""
+
+    start: int
+    end: int
+    value: float
+    kind: str = "word"
+    """word, sentence or pair (two places that belong together: `other` is the second)."""
+    field: str = "output"
+    note: str = ""
+    other: tuple[str, int, int] | None = None
+    """Where the counterpart stands: (field, start, end), e.g. the source word that supports an output word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    value: float
+    spans: tuple[Span, ...] = ()
+    parts: Mapping[str, float] = field(default_factory=dict)
+    """Sub-scores the value was made of."""
+    flags: tuple[str, ...] = ()
+    """What a reader must know: empty output, no words left, a reason the value is NaN."""
+    cut: Mapping[str, int] = field(default_factory=dict)
+    """Tokens of a field that the model did not see."""
+
+    @property
+    def missing(self) -> bool:
+        return math.isnan(self.value)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data with empty parts left out; NaN becomes None."""
+        plain: dict[str, Any] = {"value": None if self.missing else self.value}
+        if self.spans:
+            plain["spans"] = [_span_to_json(span) for span in self.spans]
+        if self.parts:
+            plain["parts"] = {name: None if math.isnan(v) else v for name, v in self.parts.items()}
+        if self.flags:
+            plain["flags"] = list(self.flags)
+        if self.cut:
+            plain["cut"] = dict(self.cut)
+        return plain
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Score:
+        return cls(
+            value=math.nan if plain["value"] is None else plain["value"],
+            spans=tuple(_span_from_json(span) for span in plain.get("spans", ())),
+            parts={name: math.nan if v is None else v for name, v in plain.get("parts", {}).items()},
+            flags=tuple(plain.get("flags", ())),
+            cut=dict(plain.get("cut", {})),
+        )
+
+
+def no_score(reason: str) -> Score:
+    return Score(math.nan, flags=(reason,))
+
+
+def _span_to_json(span: Span) -> dict[str, Any]:
+    plain: dict[str, Any] = {"start": span.start, "end": span.end, "value": span.value, "kind": span.kind}
+    if span.field != "output":
+        plain["field"] = span.field
+    if span.note:
+        plain["note"] = span.note
+    if span.other is not None:
+        plain["other"] = list(span.other)
+    return plain
+
+
+def _span_from_json(plain: Mapping[str, Any]) -> Span:
+    other = plain.get("other")
+    return Span(
+        start=plain["start"],
+        end=plain["end"],
+        value=plain["value"],
+        kind=plain.get("kind", "word"),
+        field=plain.get("field", "output"),
+        note=plain.get("note", ""),
+        other=None if other is None else (other[0], other[1], other[2]),
+    )

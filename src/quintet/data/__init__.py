@@ -1,0 +1,1 @@
+"""Benchmarks with human ratings and training corpora: raw file to Example."""

@@ -1,0 +1,1 @@
+"""Carries work: plan, run, store. Knows a metric only by its promises."""

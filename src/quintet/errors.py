@@ -1,0 +1,66 @@
+"""Everything that can go wrong on purpose.
+
+    QuintetError                 base of all; `exit_code` 1
+    ├── UserError                the user can fix it; one line, exit code 2
+    │   ├── InputError           a file, row or value that cannot be read
+    │   ├── MissingField         an example lacks what a dimension needs
+    │   ├── UnknownName          no such metric, task, dimension, model or set
+    │   ├── ModelError           a model is absent, altered or of the wrong kind
+    │   └── MissingExtra         an optional dependency is not installed
+    └── GateFailed               scores fell short of a gate; exit code 3
+
+A message says what, where and what to do, in one line.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class QuintetError(Exception):
+    exit_code = 1
+
+
+class UserError(QuintetError):
+    exit_code = 2
+
+
+class InputError(UserError):
+    """Bad bytes, a broken line, an impossible value; `where` is a file, line or row."""
+
+    def __init__(self, what: str, where: str = "", todo: str = "") -> None:
+        self.what, self.where, self.todo = what, where, todo
+        line = f"{where}: {what}" if where else what
+        super().__init__(f"{line}; {todo}" if todo else line)
+
+
+class MissingField(UserError):
+    def __init__(self, field: str, example_id: str, dimension: str) -> None:
+        self.field, self.example_id, self.dimension = field, example_id, dimension
+        super().__init__(
+            f"example {example_id!r} has no {field!r}, which {dimension} needs; "
+            f"name the column with --columns {field}=COLUMN, or pass --skip-bad to go on without such rows"
+        )
+
+
+class UnknownName(UserError):
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        self.kind, self.name = kind, name
+        names = sorted(known)
+        near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names[:20]) or 'none'}"
+        super().__init__(f"unknown {kind} {name!r}; {hint}")
+
+
+class ModelError(UserError):
+    """A model that is absent, altered, of the wrong architecture or in an unsafe format."""
+
+
+class MissingExtra(UserError):
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs {package}, which is not installed; run: pip install 'quintet[{extra}]'")
+
+
+class GateFailed(QuintetError):
+    exit_code = 3

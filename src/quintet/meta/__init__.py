@@ -1,0 +1,1 @@
+"""Judges the judges: sees tables and ratings, never a model."""

@@ -1,0 +1,1 @@
+"""The doors: command line, service, report. The only room that prints."""

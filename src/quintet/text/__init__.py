@@ -1,0 +1,1 @@
+"""Strings in, strings or numbers out: pure, and seeded where random."""

@@ -1,0 +1,1 @@
+"""Makes the small evaluators; knows no metric."""
