@@ -1,0 +1,28 @@
+"""What travels through the engine: an example or a row that could not be read, and later its scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from quintet.core.example import Example
+from quintet.core.score import Score
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Row k of the input, whatever became of it."""
+
+    example: Example | None
+    problem: str = ""
+    """Why there is no example."""
+    carried: Mapping[str, Any] = field(default_factory=dict)
+    """The row as it came; unknown columns are handed through to the output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    item: Item
+    scores: Mapping[str, Score]
+    """By column label; a score that could not be given is NaN with its reason as a flag."""

@@ -1,0 +1,97 @@
+"""A Task: a kind of generated text and the dimensions people judge it by, read from TOML."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from quintet.core.dimension import Dimension
+from quintet.core.example import FIELDS
+from quintet.errors import InputError, UnknownName
+
+_KEYS = ("question", "needs", "low", "high", "higher_is_better", "metric", "of", "parameters")
+
+
+@dataclass(frozen=True, slots=True)
+class TaskDimension:
+    dimension: Dimension
+    metric: str | None = None
+    """The metric that answers by default; `None` when none does."""
+    of: str | None = None
+    """Which dimension of that metric, where it has several; by default the one of the same name, or its first."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    name: str
+    about: str
+    dimensions: Mapping[str, TaskDimension]
+
+    def __getitem__(self, dimension: str) -> TaskDimension:
+        if dimension not in self.dimensions:
+            raise UnknownName(f"dimension of task {self.name}", dimension, self.dimensions)
+        return self.dimensions[dimension]
+
+
+def read_tasks(extra: Path | None = None) -> dict[str, Task]:
+    """The bundled tasks, with those of a user's file added; a dimension in the file replaces one of the same name."""
+    tables = tomllib.loads(files("quintet.core").joinpath("tasks.toml").read_text(encoding="utf-8"))
+    where = {name: "tasks.toml" for name in tables}
+    if extra is not None:
+        for name, table in _read_file(extra).items():
+            if not isinstance(table, dict):
+                raise InputError(f"[{name}] is not a table", str(extra), "write [TASK.dimensions] as in docs/tasks.md")
+            merged = tables.setdefault(name, {"dimensions": {}})
+            merged["about"] = table.get("about", merged.get("about", ""))
+            merged["dimensions"] = {**merged.get("dimensions", {}), **table.get("dimensions", {})}
+            where[name] = str(extra)
+    return {name: _task(name, table, where[name]) for name, table in tables.items()}
+
+
+def find_task(name: str, extra: Path | None = None) -> Task:
+    tasks = read_tasks(extra)
+    if name not in tasks:
+        raise UnknownName("task", name, tasks)
+    return tasks[name]
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError("no such file", str(path), "give the path of a TOML file with tasks") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"not valid TOML: {error}", str(path), "see docs/tasks.md for the form") from None
+
+
+def _task(name: str, table: Mapping[str, Any], where: str) -> Task:
+    dimensions = {key: _dimension(key, row, f"{where} [{name}]") for key, row in table.get("dimensions", {}).items()}
+    if not dimensions:
+        raise InputError(f"task {name!r} has no dimensions", where, "add at least one under [TASK.dimensions]")
+    return Task(name, table.get("about", ""), dimensions)
+
+
+def _dimension(name: str, row: Any, where: str) -> TaskDimension:
+    if not isinstance(row, dict) or "question" not in row:
+        raise InputError(f"dimension {name!r} has no question", where, 'write name = { question = "…" }')
+    for key in row:
+        if key not in _KEYS:
+            raise UnknownName(f"key of dimension {name} in {where}", key, _KEYS)
+    for needed in row.get("needs", ()):
+        if needed not in FIELDS:
+            raise UnknownName(f"field that dimension {name} in {where} needs", needed, FIELDS)
+    high = row.get("high", 1.0)
+    dimension = Dimension(
+        name=name,
+        question=row["question"],
+        needs=tuple(row.get("needs", ())),
+        low=float(row.get("low", 0.0)),
+        high=None if high == "none" else float(high),
+        higher_is_better=bool(row.get("higher_is_better", True)),
+    )
+    return TaskDimension(dimension, row.get("metric"), row.get("of"), dict(row.get("parameters", {})))
