@@ -1,0 +1,11 @@
+"""One folder per paper, plus baselines and blends. Families do not import one another."""
+
+from quintet.core.registry import metrics
+from quintet.metrics.baselines.table import register as _baselines
+from quintet.metrics.ctc.table import register as _ctc
+from quintet.metrics.gruen.table import register as _gruen
+
+for _register in (_ctc, _gruen, _baselines):
+    _register(metrics)
+
+__all__ = ["metrics"]

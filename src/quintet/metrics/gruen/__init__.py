@@ -1,0 +1,1 @@
+"""GRUEN (Zhu & Bhat, Findings of EMNLP 2020): linguistic quality of a text on its own."""
