@@ -1,0 +1,1 @@
+"""CTC (Deng, Tan et al., EMNLP 2021): compression, transduction and creation judged by information alignment."""

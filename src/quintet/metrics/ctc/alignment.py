@@ -1,0 +1,68 @@
+"""align(a -> b): how well each unit of text a is grounded in text b (CTC section 3.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quintet.core.score import Span
+from quintet.text.stopwords import is_stopword
+
+Aggregate = Literal["mean", "sum"]
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """Units are sub-words (E) or words (D); `best` is the place in b that supports a unit, (-1, -1) if unknown."""
+
+    text: str
+    starts: NDArray[np.int32]
+    ends: NDArray[np.int32]
+    values: NDArray[np.float64]
+    best: NDArray[np.int32]
+    """(units, 2): first and last character of the supporting word in b."""
+    cut_a: int = 0
+    cut_b: int = 0
+
+    def unit(self, index: int) -> str:
+        return self.text[self.starts[index] : self.ends[index]]
+
+    def continues(self, index: int) -> bool:
+        """Whether a unit carries on the word of the unit before it, as "##s" does."""
+        start = int(self.starts[index])
+        return index > 0 and start == int(self.ends[index - 1]) and self.text[start - 1 : start + 1].isalnum()
+
+    def content(self) -> NDArray[np.bool_]:
+        """Units that are not English stop words; a word piece inside a word is never one."""
+        return np.array([self.continues(i) or not is_stopword(self.unit(i)) for i in range(len(self.values))], bool)
+
+    def aggregate(self, how: Aggregate, keep: NDArray[np.bool_] | None = None) -> float:
+        """Mean or sum over the kept units; over none it is 0, as in the released package."""
+        values = self.values if keep is None or len(self.values) == 0 else self.values[keep]
+        if len(values) == 0:
+            return 0.0
+        return float(values.mean() if how == "mean" else values.sum())
+
+    def word_spans(self, support: str, keep: NDArray[np.bool_] | None = None) -> tuple[Span, ...]:
+        """Evidence by word: the mean of its units, and where field `support` backs the best of them."""
+        spans = []
+        first = 0
+        for index in range(1, len(self.values) + 1):
+            if index < len(self.values) and self.continues(index):
+                continue
+            if keep is None or keep[first:index].any():
+                strongest = first + int(np.argmax(self.values[first:index]))
+                start, end = (int(v) for v in self.best[strongest])
+                spans.append(
+                    Span(
+                        int(self.starts[first]),
+                        int(self.ends[index - 1]),
+                        round(float(self.values[first:index].mean()), 4),
+                        other=(support, start, end) if start >= 0 else None,
+                    )
+                )
+            first = index
+        return tuple(spans)

@@ -1,0 +1,231 @@
+"""CTC's five aspects, and informativeness for data-to-text made of the same parts (CTC equations 1 to 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quintet.core.dimension import Dimension
+from quintet.core.example import Example
+from quintet.core.metric import Metric, Row
+from quintet.core.score import EMPTY_OUTPUT, Score
+from quintet.metrics.ctc.alignment import Aggregate, Alignment
+from quintet.metrics.ctc.embedding import align_by_embedding
+from quintet.models.open import identity, open_model
+from quintet.models.roles import Long
+
+StopWords = Literal["keep", "drop", "drop-unstripped"]
+Pair = tuple[str, str]
+
+UNBOUNDED = -float("inf")
+
+
+@dataclass(frozen=True)
+class CtcMetric(Metric):
+    """What every aspect shares: the aligner, what is left out, and how units become one number."""
+
+    model: str = "bundled:gte-small"
+    layer: int = 9
+    """bert_score's choice for BERT encoders of twelve layers, which the paper follows."""
+    stopwords: StopWords = "keep"
+    """drop-unstripped: the paper's code compared " the" with "the", so RoBERTa kept its stop words."""
+    aggregate: Aggregate = "mean"
+    long: Long = "window"
+    """cut: the paper's truncation at the model's length, which loses the tail of a document."""
+
+    paper: ClassVar[str] = "Deng, Tan et al. 2021"
+
+    def prepare(self) -> None:
+        open_model(self.model).announce(self.layer)
+
+    def model_identities(self) -> Mapping[str, str]:
+        return {"model": identity(self.model)}
+
+    def _align(self, pairs: Sequence[Pair]) -> list[Alignment]:
+        return align_by_embedding(open_model(self.model), pairs, self.layer, self.long)
+
+    def _kept(self, alignment: Alignment) -> NDArray[np.bool_] | None:
+        if self.stopwords == "keep":
+            return None
+        if self.stopwords == "drop":
+            return alignment.content()
+        # Only a unit at the very start carries no space before it and could match the list.
+        spaced = np.array([i > 0 and not alignment.continues(i) for i in range(len(alignment.values))], bool)
+        return alignment.content() | spaced
+
+    def _value(self, alignment: Alignment) -> float:
+        return alignment.aggregate(self.aggregate, self._kept(alignment))
+
+    def _score_empty(self, example: Example) -> Row:
+        # The released package: a sum or mean over no words is 0.
+        return {d.name: Score(0.0, flags=(EMPTY_OUTPUT,)) for d in self.dimensions}
+
+
+def _cut(**counts: int) -> dict[str, int]:
+    return {field: count for field, count in counts.items() if count}
+
+
+@dataclass(frozen=True)
+class Consistency(CtcMetric):
+    """mean align(output -> source), equation 2."""
+
+    name = "ctc-consistency"
+    dimensions = (Dimension("consistency", "Is every word backed by the source?", ("source",), low=-1.0),)
+
+    def _score(self, examples: Sequence[Example]) -> list[Row]:
+        found = self._align([(e.output, e.text("source")) for e in examples])
+        return [
+            {
+                "consistency": Score(
+                    self._value(a), a.word_spans("source", self._kept(a)), cut=_cut(output=a.cut_a, source=a.cut_b)
+                )
+            }
+            for a in found
+        ]
+
+
+@dataclass(frozen=True)
+class Relevance(CtcMetric):
+    """mean align(output -> source) times the average over references of mean align(reference -> output), equation 3."""
+
+    combine: Literal["product", "sum"] = "product"
+    """sum: the ablation of the paper's Table 1."""
+
+    name = "ctc-relevance"
+    dimensions = (
+        Dimension(
+            "relevance", "Does it keep what matters, and only what the source says?", ("source", "references"), low=-1.0
+        ),
+    )
+
+    def _score(self, examples: Sequence[Example]) -> list[Row]:
+        pairs = [(e.output, e.text("source")) for e in examples]
+        pairs += [(reference, e.output) for e in examples for reference in e.references]
+        found = self._align(pairs)
+        backed, covered = found[: len(examples)], iter(found[len(examples) :])
+        rows: list[Row] = []
+        for example, forward in zip(examples, backed, strict=True):
+            back = [next(covered) for _ in example.references]
+            precision = self._value(forward)
+            recall = sum(self._value(a) for a in back) / len(back)
+            value = precision * recall if self.combine == "product" else (precision + recall) / 2
+            score = Score(
+                value,
+                forward.word_spans("source", self._kept(forward)),
+                {"output in source": precision, "references in output": recall},
+                cut=_cut(output=forward.cut_a, source=forward.cut_b, references=sum(a.cut_a for a in back)),
+            )
+            rows.append({"relevance": score})
+        return rows
+
+
+@dataclass(frozen=True)
+class Preservation(CtcMetric):
+    """Harmonic mean of both directions between input and rewrite, equation 4."""
+
+    harmonic: Literal["full", "paper"] = "full"
+    """paper: PR/(P+R) as printed, half of the harmonic mean; same ranking."""
+    baseline: float | None = None
+    """Rescales to (F - b)/(1 - b), b being bert_score's baseline of the model and layer."""
+
+    name = "ctc-preservation"
+    dimensions = (
+        Dimension("preservation", "Does the rewrite keep the content of the input?", ("source",), low=UNBOUNDED),
+    )
+
+    def _score(self, examples: Sequence[Example]) -> list[Row]:
+        pairs = [(e.output, e.text("source")) for e in examples] + [(e.text("source"), e.output) for e in examples]
+        found = self._align(pairs)
+        rows: list[Row] = []
+        for forward, back in zip(found[: len(examples)], found[len(examples) :], strict=True):
+            precision, recall = self._value(forward), self._value(back)
+            value = 0.0 if precision + recall == 0.0 else 2 * precision * recall / (precision + recall)
+            value = value / 2 if self.harmonic == "paper" else value
+            if self.baseline is not None:
+                value = (value - self.baseline) / (1.0 - self.baseline)
+            parts = {"output in input": precision, "input in output": recall}
+            cut = _cut(output=forward.cut_a, source=forward.cut_b)
+            rows.append({"preservation": Score(value, forward.word_spans("source", self._kept(forward)), parts, cut=cut)})
+        return rows
+
+
+@dataclass(frozen=True)
+class Informativeness(CtcMetric):
+    """Average over references of mean align(reference -> output). Not in the paper: its recall direction alone."""
+
+    name = "ctc-informativeness"
+    dimensions = (Dimension("informativeness", "Does it say what the reference says?", ("references",), low=-1.0),)
+
+    def _score(self, examples: Sequence[Example]) -> list[Row]:
+        found = iter(self._align([(reference, e.output) for e in examples for reference in e.references]))
+        rows: list[Row] = []
+        for example in examples:
+            back = [next(found) for _ in example.references]
+            value = sum(self._value(a) for a in back) / len(back)
+            rows.append({"informativeness": Score(value, cut=_cut(references=sum(a.cut_a for a in back)))})
+        return rows
+
+
+@dataclass(frozen=True)
+class Groundedness(CtcMetric):
+    """sum align(output -> fact) over content words, equation 6."""
+
+    stopwords: StopWords = "drop"
+    aggregate: Aggregate = "sum"
+
+    name = "ctc-groundedness"
+    dimensions = (
+        Dimension("groundedness", "Does the response use the fact?", ("context",), low=UNBOUNDED, high=None),
+    )
+
+    def _score(self, examples: Sequence[Example]) -> list[Row]:
+        found = self._align([(e.output, e.text("context").strip()) for e in examples])
+        return [
+            {
+                "groundedness": Score(
+                    self._value(a), a.word_spans("context", self._kept(a)), cut=_cut(output=a.cut_a, context=a.cut_b)
+                )
+            }
+            for a in found
+        ]
+
+
+@dataclass(frozen=True)
+class Engagingness(CtcMetric):
+    """sum align(output -> fact and history) over content words, equation 5."""
+
+    stopwords: StopWords = "drop"
+    aggregate: Aggregate = "sum"
+    order: Literal["fact-first", "history-first"] = "fact-first"
+    """The released code puts the fact first; it matters only where a long history is cut."""
+
+    name = "ctc-engagingness"
+    dimensions = (
+        Dimension(
+            "engagingness",
+            "Does the response say things that belong to the fact or the history?",
+            ("history", "context"),
+            low=UNBOUNDED,
+            high=None,
+        ),
+    )
+
+    def _score(self, examples: Sequence[Example]) -> list[Row]:
+        found = self._align([(e.output, self._grounds(e)) for e in examples])
+        return [
+            {
+                "engagingness": Score(
+                    self._value(a), a.word_spans("grounds", self._kept(a)), cut=_cut(output=a.cut_a, history=a.cut_b)
+                )
+            }
+            for a in found
+        ]
+
+    def _grounds(self, example: Example) -> str:
+        fact, history = example.text("context").strip(), example.text("history").strip()
+        both = (fact, history) if self.order == "fact-first" else (history, fact)
+        return "\n\n\n".join(both)
