@@ -1,0 +1,108 @@
+"""A Benchmark: examples with human ratings by dimension. `load("summeval")` reads one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+
+import numpy as np
+
+from quintet.core.example import Example
+from quintet.data.catalog import Entry, entry
+from quintet.data.rated import Floats, Rated, Unit, mean_of_rows
+from quintet.data.raw_files import RawFolder, find_folder
+from quintet.errors import InputError, UnknownName
+
+
+@dataclass(frozen=True, eq=False)
+class Benchmark:
+    name: str
+    examples: tuple[Example, ...]
+    """Each with its id, its system where known, and as group the document or dialogue it belongs to."""
+    ratings: Mapping[str, Floats]
+    """Dimension to the mean human rating of each example; NaN where nobody rated it."""
+    annotators: Mapping[str, Floats] = field(default_factory=dict)
+    """Dimension to (examples, annotators), NaN where missing; only where single ratings were published."""
+    scales: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    task: str = ""
+    split: str = ""
+    """`test`: never choose anything by it. `validation`: for choices."""
+    unit: Unit = "example"
+    """`group`: one rating holds for a whole dialogue, so scores are averaged over its turns (see `per_unit`)."""
+    original_names: Mapping[str, str] = field(default_factory=dict)
+    """Dimension to what the published file calls it."""
+    variant: str = ""
+    citation: str = ""
+    licence: str = ""
+    url: str = ""
+    notes: str = ""
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        return tuple(self.ratings)
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Names of systems in the order of their first appearance."""
+        return tuple(dict.fromkeys(e.system for e in self.examples if e.system is not None))
+
+    def per_unit(self, values: Floats) -> Floats:
+        """One value for each thing that was rated: `values`, or their means over the turns of each dialogue."""
+        if self.unit == "example":
+            return values
+        rows: dict[str | None, list[float]] = {}
+        for example, value in zip(self.examples, values, strict=True):
+            rows.setdefault(example.group, []).append(float(value))
+        return np.array([mean_of_rows(np.array([row]))[0] for row in rows.values()])
+
+    def unit_examples(self) -> tuple[Example, ...]:
+        """The first example of each thing that was rated, in the order of `per_unit`."""
+        if self.unit == "example":
+            return self.examples
+        first: dict[str | None, Example] = {}
+        for example in self.examples:
+            first.setdefault(example.group, example)
+        return tuple(first.values())
+
+
+def load(name: str, folder: str | os.PathLike[str] | None = None, variant: str = "") -> Benchmark:
+    """Reads the set `name`; `variant` picks another form of the same items where the catalogue lists one."""
+    known = entry(name)
+    if variant and variant not in known.variants:
+        raise UnknownName(f"variant of {name}", variant, known.variants)
+    variant = variant or next(iter(known.variants), "")
+    raw = RawFolder(find_folder(folder), known.where)
+    reader = import_module(f"quintet.data.loaders.{known.loader}")
+    try:
+        rated: Rated = reader.read(raw, name, variant)
+    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as problem:
+        files = " or ".join(file.path for file in known.files) or name
+        what = f"not the rows that {name} should have ({type(problem).__name__}: {problem})"
+        raise InputError(
+            what, str(raw.path / files), "fetch the file again; `quintet data` checks its sha256"
+        ) from problem
+    return _with_facts(known, name, variant, rated)
+
+
+def _with_facts(known: Entry, name: str, variant: str, rated: Rated) -> Benchmark:
+    return Benchmark(
+        name=name,
+        examples=rated.examples,
+        ratings=rated.ratings,
+        annotators=rated.annotators,
+        scales={d: known.scales[d] for d in rated.ratings if d in known.scales},
+        task=known.task,
+        split=known.split,
+        unit=rated.unit,
+        original_names=rated.original_names,
+        variant=variant,
+        citation=known.citation,
+        licence=known.licence,
+        url=known.url,
+        notes=known.notes,
+    )
