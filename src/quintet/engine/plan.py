@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from quintet.core.dimension import Dimension
 from quintet.core.item import Item
 from quintet.core.metric import Metric
+from quintet.core.parameters import build
+from quintet.core.registry import Registry
+from quintet.core.task import Task
+from quintet.errors import InputError
 
 CHUNK_ROWS = 256
 CHUNK_CHARACTERS = 4_000_000
@@ -55,3 +59,52 @@ def _length(item: Item) -> int:
     if example is None:
         return 0
     return sum(len(example.text(f)) for f in ("output", "source", "context", "references", "history"))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    columns: tuple[Column, ...]
+    left_out: dict[str, str]
+    """Dimensions of the task that will not be scored, and why."""
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        return {column.label: column.metric.signature for column in self.columns}
+
+
+def plan_task(
+    task: Task, dims: Sequence[str] | None, registry: Registry, present: Container[str] | None, model: str | None = None
+) -> Plan:
+    """The columns for a task. Dimensions that were not asked for by name are left out when nothing answers them or
+    when the input has no column (`present`) that they need; those asked for by name must work."""
+    columns, left_out = [], {}
+    for name in dims or task.dimensions:
+        wanted = task[name]
+        if wanted.metric is None:
+            if dims:
+                raise InputError(f"no bundled metric answers {name} of task {task.name}", todo="name one with --metric")
+            left_out[name] = "no bundled metric answers it yet"
+            continue
+        metric = build(registry, wanted.metric, **{"model": model, **wanted.parameters})
+        lacking = [f for f in metric.fields if present is not None and f not in present]
+        if lacking and not dims:
+            left_out[name] = f"needs {' and '.join(lacking)}, which the input does not have"
+            continue
+        columns.append(Column(name, metric, wanted.of or _same_or_first(metric, name)))
+    return Plan(tuple(columns), left_out)
+
+
+def plan_metrics(names: Sequence[str], registry: Registry, model: str | None = None) -> Plan:
+    """The columns for metrics named one by one."""
+    columns = []
+    for text in names:
+        metric = build(registry, text, model=model)
+        for dimension in metric.dimensions:
+            label = text if len(metric.dimensions) == 1 else f"{text}/{dimension.name}"
+            columns.append(Column(label, metric, dimension.name))
+    return Plan(tuple(columns), {})
+
+
+def _same_or_first(metric: Metric, name: str) -> str:
+    names = [d.name for d in metric.dimensions]
+    return name if name in names else names[0]

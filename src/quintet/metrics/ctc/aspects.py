@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.metric import Metric, Row
-from quintet.core.score import EMPTY_OUTPUT, Score
+from quintet.core.score import EMPTY_OUTPUT, Score, Span
 from quintet.metrics.ctc.alignment import Aggregate, Alignment
 from quintet.metrics.ctc.embedding import align_by_embedding
 from quintet.models.open import identity, open_model
@@ -22,6 +22,7 @@ StopWords = Literal["keep", "drop", "drop-unstripped"]
 Pair = tuple[str, str]
 
 UNBOUNDED = -float("inf")
+_BETWEEN = "\n\n\n"
 
 
 @dataclass(frozen=True)
@@ -216,16 +217,27 @@ class Engagingness(CtcMetric):
 
     def _score(self, examples: Sequence[Example]) -> list[Row]:
         found = self._align([(e.output, self._grounds(e)) for e in examples])
-        return [
-            {
-                "engagingness": Score(
-                    self._value(a), a.word_spans("grounds", self._kept(a)), cut=_cut(output=a.cut_a, history=a.cut_b)
-                )
-            }
-            for a in found
-        ]
+        rows: list[Row] = []
+        for example, alignment in zip(examples, found, strict=True):
+            spans = [self._in_its_field(s, example) for s in alignment.word_spans("", self._kept(alignment))]
+            cut = _cut(output=alignment.cut_a, history=alignment.cut_b)
+            rows.append({"engagingness": Score(self._value(alignment), tuple(spans), cut=cut)})
+        return rows
+
+    def _fields(self) -> tuple[str, str]:
+        return ("context", "history") if self.order == "fact-first" else ("history", "context")
 
     def _grounds(self, example: Example) -> str:
-        fact, history = example.text("context").strip(), example.text("history").strip()
-        both = (fact, history) if self.order == "fact-first" else (history, fact)
-        return "\n\n\n".join(both)
+        return _BETWEEN.join(example.text(field).strip() for field in self._fields())
+
+    def _in_its_field(self, span: Span, example: Example) -> Span:
+        """Support was found in the joined text; evidence names the field and the place in it."""
+        if span.other is None:
+            return span
+        _, start, end = span.other
+        first, second = self._fields()
+        begin_of_second = len(example.text(first).strip()) + len(_BETWEEN)
+        field, offset = (first, 0) if start < begin_of_second else (second, -begin_of_second)
+        text = example.text(field)
+        offset += len(text) - len(text.lstrip())
+        return replace(span, other=(field, start + offset, end + offset))

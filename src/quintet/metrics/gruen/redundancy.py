@@ -13,10 +13,10 @@ from rapidfuzz.distance import Levenshtein
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.metric import Metric, Row
-from quintet.core.score import Score, Span
+from quintet.core.score import EMPTY_OUTPUT, Score, Span
 from quintet.metrics.gruen.sentences import has_two_words, place, released_sentences
 from quintet.text.overlap import longest_common_substring
-from quintet.text.sentences import split_sentences
+from quintet.text.sentences import sentences as split
 
 ALL_FLAGS = "ABCD"
 
@@ -40,13 +40,17 @@ class Redundancy(Metric):
     def _score(self, examples: Sequence[Example]) -> list[Row]:
         return [{"non-redundancy": self._score_text(example.output)} for example in examples]
 
+    def _score_empty(self, example: Example) -> Row:
+        return {"non-redundancy": Score(0.0, flags=(EMPTY_OUTPUT,))}
+
     def _score_text(self, text: str) -> Score:
         if self.mode == "released":
             sentences = released_sentences(text)
             places = place(text, sentences)
         else:
-            places = [(s, e) for s, e in split_sentences(text) if has_two_words(text[s:e])]
-            sentences = [text[s:e] for s, e in places]
+            pieces = [piece for piece in split(text) if has_two_words(piece.text)]
+            places = [(piece.start, piece.end) for piece in pieces]
+            sentences = [piece.text for piece in pieces]
         spans, total = [], 0
         for i, j in combinations(range(len(sentences)), 2):
             flags = self.flags(sentences[i], sentences[j])
@@ -68,8 +72,8 @@ class Redundancy(Metric):
             match = SequenceMatcher(None, a, b).find_longest_match(0, len(a), 0, len(b))
             shared = a[match.a : match.a + match.size]
         else:
-            start, size = longest_common_substring(a, b)
-            shared = a[start : start + size]
+            run = longest_common_substring(a, b)
+            shared = a[run.start_first : run.start_first + run.length]
         shorter_words = min(len(words_a), len(words_b))
         tests = {
             "A": len(shared) > self.overlap * min(len(a), len(b)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import string
 
-from quintet.text.sentences import split_sentences
+from quintet.text.sentences import sentences
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _NUMBER_POINT_NUMBER = re.compile(r"\d+\. \d+")
@@ -19,7 +19,7 @@ def released_sentences(text: str) -> list[str]:
         text = text.replace("  ", " ")
     while match := _NUMBER_POINT_NUMBER.search(text):
         text = text.replace(match.group(), "UNK")
-    return [text[s:e] for s, e in split_sentences(text.strip()) if has_two_words(text[s:e])]
+    return [piece.text for piece in sentences(text.strip()) if has_two_words(piece.text)]
 
 
 def has_two_words(sentence: str) -> bool:
@@ -27,10 +27,10 @@ def has_two_words(sentence: str) -> bool:
     return len(sentence.translate(_PUNCTUATION).split()) > 1
 
 
-def place(text: str, sentences: list[str]) -> list[tuple[int, int]]:
+def place(text: str, pieces: list[str]) -> list[tuple[int, int]]:
     """Where each sentence stands in `text`, searched in order; (0, 0) where the clean-up changed it."""
     places, start = [], 0
-    for sentence in sentences:
+    for sentence in pieces:
         found = text.find(sentence, start)
         if found < 0:
             places.append((0, 0))

@@ -1,0 +1,86 @@
+"""A Result: what `quintet.score` gives back; rows in input order, plus what is needed to quote them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from quintet.core.item import Scored
+from quintet.core.score import Score
+
+
+@dataclass(frozen=True)
+class Result:
+    rows: Sequence[Scored]
+    signatures: Mapping[str, str]
+    """By column: one line that lets a stranger get the same number."""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Dimensions of the task that were not scored, and why."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.signatures)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Mapping[str, Score]]:
+        return (row.scores for row in self.rows)
+
+    def __getitem__(self, column: str) -> list[float]:
+        """The values of one column; NaN where there is none."""
+        return [row.scores[column].value for row in self.rows]
+
+    def means(self) -> dict[str, float]:
+        """Mean of each column over the rows that have a score."""
+        means = {}
+        for column in self.columns:
+            values = [value for value in self[column] if not math.isnan(value)]
+            means[column] = sum(values) / len(values) if values else math.nan
+        return means
+
+    def to_dicts(self, evidence: bool = False) -> list[dict[str, Any]]:
+        return [flat_row(row, evidence) for row in self.rows]
+
+    def to_pandas(self) -> Any:
+        import pandas  # the caller's own, never required
+
+        return pandas.DataFrame(self.to_dicts())
+
+
+def flat_row(scored: Scored, evidence: bool = False) -> dict[str, Any]:
+    """One output row: the input's columns, one column per score, `notes` where a reader must know something.
+
+    A score column that would overwrite an input column is written as `quintet.NAME`.
+    """
+    row = dict(scored.item.carried)
+    if not row and scored.item.example is not None:
+        row["id"] = scored.item.example.id
+    taken = set(row)
+    for label, score in scored.scores.items():
+        row[free_name(label, taken)] = None if score.missing else round(score.value, 6)
+    notes = notes_of(scored)
+    if notes:
+        row[free_name("notes", taken)] = notes
+    if evidence:
+        row[free_name("evidence", taken)] = {label: score.to_json() for label, score in scored.scores.items()}
+    return row
+
+
+def free_name(name: str, taken: set[str]) -> str:
+    return f"quintet.{name}" if name in taken else name
+
+
+def notes_of(scored: Scored) -> list[str]:
+    """Flags and cuts of all columns, each said once."""
+    notes: dict[str, None] = {}
+    if scored.item.problem:
+        notes[scored.item.problem] = None
+    for label, score in scored.scores.items():
+        for flag in score.flags:
+            notes[f"{label}: {flag}" if score.missing and not scored.item.problem else flag] = None
+        for name, count in score.cut.items():
+            notes[f"{label}: {count} tokens of {name} were not seen"] = None
+    return list(notes)

@@ -1,0 +1,89 @@
+"""`quintet explain`: one example with its evidence in colour."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from quintet import api
+from quintet.core.item import Scored
+from quintet.core.score import Score, Span
+from quintet.engine.plan import Plan
+from quintet.errors import UnknownName
+from quintet.serve.cli import options, screen
+
+Id = Annotated[str, typer.Option("--id", help="The id of the row; its number, counted from 1, where rows have none.")]
+SHOWN_SUPPORT = 8
+
+
+def explain(
+    file: options.File,
+    id: Id,
+    task: options.Task = None,
+    dims: options.Dims = None,
+    metric: options.Metrics = None,
+    columns: options.Columns = None,
+    model: options.Model = None,
+    task_file: options.TaskFile = None,
+    input_format: options.InputFormat = None,
+    cache: options.Cache = None,
+    no_cache: options.NoCache = False,
+) -> None:
+    """Shows one example of FILE: its texts, each score, and the words, sentences or pairs behind it."""
+    from quintet.files.items import open_items
+
+    with open_items(file, input_format, task, columns, skip_bad=True) as items:
+        plan = api.make_plan(task, options.names(dims), metric, items.present, model, task_file)
+        ids = []
+        chosen = None
+        for item in items:
+            if item.example is not None:
+                ids.append(item.example.id)
+                if item.example.id == id:
+                    chosen = item
+                    break
+    if chosen is None:
+        raise UnknownName(f"id in {file}", id, ids[:1000])
+    with closing(api.open_store(options.cache_choice(cache, no_cache))) as store:
+        (scored,) = api.stream(plan, [chosen], store)
+    _show(scored, plan)
+
+
+def _show(scored: Scored, plan: Plan) -> None:
+    view = screen.console()
+    example = scored.item.example
+    if example is None:
+        return
+    for field in ("source", "context", "history", "references"):
+        if example.has(field):
+            view.print(Text(f"{field}: ", style="bold").append(screen.shorten(example.text(field), 600), style="dim"))
+    for column in plan.columns:
+        score = scored.scores[column.label]
+        view.print()
+        view.print(Text(f"{column.label} {screen.number(score.value)}", style="bold"), f"[dim]{column.about.question}[/]")
+        view.print(screen.coloured(example.output, [s for s in score.spans if s.field == "output"]))
+        for line in _lines(score, example.output, example.text):
+            view.print("  " + line, markup=False)
+    view.print()
+    for line in dict.fromkeys(plan.signatures.values()):
+        view.print(line, markup=False, style="dim", soft_wrap=True)
+
+
+def _lines(score: Score, output: str, text_of: object) -> list[str]:
+    lines = [f"{name} {value:.4f}" for name, value in score.parts.items()]
+    lines += list(score.flags)
+    lines += [f"{count} tokens of {field} were not seen" for field, count in score.cut.items()]
+    weak = sorted((s for s in score.spans if s.other is not None), key=lambda s: (s.value, s.start))[:SHOWN_SUPPORT]
+    return lines + [_support(span, output, text_of) for span in weak]
+
+
+def _support(span: Span, output: str, text_of: object) -> str:
+    if span.other is None or not callable(text_of):
+        return ""
+    field, start, end = span.other
+    here, there = screen.shorten(output[span.start : span.end], 40), screen.shorten(text_of(field)[start:end], 40)
+    note = f" ({span.note})" if span.note else ""
+    return f"{span.value:6.3f}  {here!r} ~ {there!r} in {field}{note}"

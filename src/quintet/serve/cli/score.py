@@ -1,0 +1,96 @@
+"""`quintet score`: a file in, scores with evidence out, and a table one can quote."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Annotated
+
+import typer
+
+from quintet import api
+from quintet.core.item import Scored
+from quintet.core.result import flat_row
+from quintet.engine.plan import Plan
+from quintet.engine.run import Tally
+from quintet.errors import UnknownName
+from quintet.serve.cli import options, screen
+from quintet.serve.cli.summary import Summary
+
+FORMATS = ("table", "jsonl", "csv", "tsv", "parquet")
+SHOWN_ROWS = 20
+
+Out = Annotated[str | None, typer.Option("--out", "-o", help="Write rows here; the name's ending names the format.")]
+Format = Annotated[str | None, typer.Option("--format", "-f", help="table, jsonl, csv, tsv or parquet.")]
+Evidence = Annotated[bool, typer.Option("--evidence", help="Write the evidence for each score beside it.")]
+
+
+def score(
+    file: options.File,
+    task: options.Task = None,
+    dims: options.Dims = None,
+    metric: options.Metrics = None,
+    columns: options.Columns = None,
+    out: Out = None,
+    format: Format = None,
+    limit: options.Limit = None,
+    evidence: Evidence = False,
+    model: options.Model = None,
+    task_file: options.TaskFile = None,
+    input_format: options.InputFormat = None,
+    skip_bad: options.SkipBad = False,
+    cache: options.Cache = None,
+    no_cache: options.NoCache = False,
+) -> None:
+    """Scores every row of FILE; row k of the output is row k of the input."""
+    from quintet.files.items import open_items
+    from quintet.files.writers import open_writer
+
+    chosen = _format(format, out)
+    with open_items(file, input_format, task, columns, skip_bad=skip_bad, limit=limit) as items:
+        plan = api.make_plan(task, options.names(dims), metric, items.present, model, task_file)
+        tally, summary = Tally(), Summary(plan)
+        shown: list[Scored] = []
+        writer = None if chosen == "table" else open_writer(out or "-", chosen)
+        with closing(api.open_store(options.cache_choice(cache, no_cache))) as store:
+            with screen.progress(limit, "scoring") as tick:
+                rows = api.stream(plan, items, store, skip_bad=skip_bad, tally=tally, on_row=tick)
+                if writer is None:
+                    for scored in rows:
+                        summary.add(scored)
+                        if len(shown) < SHOWN_ROWS:
+                            shown.append(scored)
+                else:
+                    with writer:
+                        for scored in rows:
+                            summary.add(scored)
+                            writer.write(flat_row(scored, evidence))
+    _report(plan, shown, summary, tally, to_stdout=writer is None or out not in (None, "-"))
+
+
+def _format(format: str | None, out: str | None) -> str:
+    from quintet.files.writers import format_of
+
+    chosen = format or (format_of(out) if out not in (None, "-") and out is not None else "table")
+    if chosen not in FORMATS:
+        raise UnknownName("format", chosen, FORMATS)
+    return chosen
+
+
+def _report(plan: Plan, shown: Sequence[Scored], summary: Summary, tally: Tally, to_stdout: bool) -> None:
+    """Rows (in table form), means with intervals, what was left out, the signature of each column."""
+    view = screen.console(stderr=not to_stdout)
+    if shown:
+        view.print(screen.example_table(shown, [c.label for c in plan.columns]))
+        if tally.rows > len(shown):
+            view.print(f"… {tally.rows - len(shown)} more rows; --out FILE writes them all\n", markup=False)
+    view.print(summary.table())
+    for name, reason in plan.left_out.items():
+        view.print(f"not scored: {name}: {reason}", markup=False)
+    for reason, count in tally.reasons.items():
+        view.print(f"skipped: {count} rows: {reason}", markup=False)
+    view.print(f"{tally.rows} rows; {tally.computed} scores computed, {tally.known} known from before", markup=False)
+    for line in dict.fromkeys(plan.signatures.values()):
+        view.print(line, markup=False, soft_wrap=True)
+    sys.stdout.flush()

@@ -1,0 +1,120 @@
+"""What a person sees on the terminal: tables, coloured evidence, progress. Nothing here computes a score."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from quintet.core.item import Scored
+from quintet.core.score import Score, Span
+
+_WIDE = 100
+
+
+def console(stderr: bool = False) -> Console:
+    stream = sys.stderr if stderr else sys.stdout
+    # Without a terminal there is no width to fit: a fixed one keeps output the same everywhere.
+    return Console(file=stream, width=None if stream.isatty() else _WIDE, highlight=False, soft_wrap=False)
+
+
+def plain_table(headers: Sequence[str], rows: Iterable[Sequence[Any]], right: Sequence[int] = ()) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for position, header in enumerate(headers):
+        table.add_column(header, justify="right" if position in right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(cell if isinstance(cell, Text) else Text(visible(str(cell))) for cell in row))
+    return table
+
+
+def number(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.3f}"
+
+
+def visible(text: str) -> str:
+    """Control characters and lone surrogates as marks, so that a text cannot drive the terminal."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
+
+
+def shorten(text: str, width: int) -> str:
+    one_line = " ".join(visible(text).split())
+    return one_line if len(one_line) <= width else one_line[: width - 1] + "…"
+
+
+def coloured(text: str, spans: Sequence[Span]) -> Text:
+    """The text with weak words in red and strong ones in green, by where a value stands among the text's own."""
+    painted = Text(visible(text))
+    values = sorted(span.value for span in spans if span.kind == "word")
+    for span in spans:
+        if span.kind == "word" and values:
+            rank = sum(value < span.value for value in values) / len(values)
+            painted.stylize(_shade(rank, values[-1] - values[0]), span.start, span.end)
+        elif span.kind != "word":
+            painted.stylize("underline red", span.start, span.end)
+    return painted
+
+
+def _shade(rank: float, spread: float) -> str:
+    if spread < 1e-9:
+        return ""
+    return "bold red" if rank < 0.15 else "yellow" if rank < 0.35 else "" if rank < 0.65 else "green"
+
+
+def weakest(score: Score, text: str, count: int = 3) -> str:
+    """A few words of evidence for one line: what stands behind a low score."""
+    pairs = [span for span in score.spans if span.kind == "pair"]
+    if pairs:
+        return "repeats: " + "; ".join(shorten(text[p.start : p.end], 30) for p in pairs[:count])
+    words = sorted((s for s in score.spans if s.kind == "word"), key=lambda s: (s.value, s.start))[:count]
+    if words:
+        return "weakest: " + ", ".join(f"{shorten(text[w.start : w.end], 20)} {w.value:.2f}" for w in words)
+    return ", ".join(f"{name} {value:.2f}" for name, value in list(score.parts.items())[:count])
+
+
+def example_table(rows: Sequence[Scored], labels: Sequence[str]) -> Table:
+    lines = []
+    for scored in rows:
+        example = scored.item.example
+        if example is None:
+            lines.append(["–", "–", *("–" for _ in labels), scored.item.problem])
+            continue
+        lowest = min(labels, key=lambda label: _sort_key(scored.scores[label]), default=None)
+        flags = [flag for score in scored.scores.values() for flag in score.flags]
+        words = flags[0] if flags else weakest(scored.scores[lowest], example.output) if lowest else ""
+        values = [number(scored.scores[label].value) for label in labels]
+        lines.append([example.id, example.system or "", *values, words])
+    return plain_table(["id", "system", *labels, "evidence"], lines, right=range(2, 2 + len(labels)))
+
+
+def _sort_key(score: Score) -> tuple[bool, float]:
+    return (not score.spans, math.inf if score.missing else score.value)
+
+
+@contextmanager
+def progress(total: int | None, what: str) -> Iterator[Any]:
+    """A bar with rate and time left on standard error; silent where that is no terminal."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.speed:.1f}/s" if total else ""),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        job = bar.add_task(what, total=total)
+        yield lambda: bar.advance(job)
+
+
+def mapping_line(items: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in items.items())

@@ -1,0 +1,42 @@
+"""Means with bootstrap intervals, over all rows and by system, gathered as rows go by."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from rich.table import Table
+
+from quintet.core.item import Scored
+from quintet.engine.plan import Plan
+from quintet.meta.significance import mean_interval
+from quintet.serve.cli.screen import number, plain_table
+
+
+class Summary:
+    def __init__(self, plan: Plan) -> None:
+        self._labels = [column.label for column in plan.columns]
+        self._values: dict[str, dict[str, list[float]]] = {label: {} for label in self._labels}
+
+    def add(self, scored: Scored) -> None:
+        system = scored.item.example.system if scored.item.example else None
+        for label in self._labels:
+            value = scored.scores[label].value
+            if not math.isnan(value):
+                self._values[label].setdefault(system or "", []).append(value)
+
+    def table(self) -> Table:
+        systems = sorted({name for values in self._values.values() for name in values if name})
+        rows = []
+        for label in self._labels:
+            everything = [value for values in self._values[label].values() for value in values]
+            rows.append([label, "all" if systems else "", *_cells(everything)])
+            rows += [["", name, *_cells(self._values[label].get(name, []))] for name in systems if len(systems) > 1]
+        return plain_table(["dimension", "system", "n", "mean", "95 % interval"], rows, right=(2, 3, 4))
+
+
+def _cells(values: list[float]) -> list[str]:
+    if not values:
+        return ["0", "–", "–"]
+    low, high = mean_interval(np.asarray(values))
+    return [str(len(values)), number(float(np.mean(values))), f"{number(low)} – {number(high)}"]
