@@ -1,0 +1,127 @@
+"""Bytes in: files, standard input and gzip, cut into numbered lines and decoded with the place of every bad byte."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import sys
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from quintet.errors import InputError
+
+STDIN = "-"
+GZIP_MAGIC = b"\x1f\x8b"
+UTF8_BOM = b"\xef\xbb\xbf"
+UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+READ_SIZE = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    number: int
+    offset: int
+    """Bytes of the (unpacked) file before this line."""
+    content: bytes
+
+
+def display_name(path: str | os.PathLike[str]) -> str:
+    return "standard input" if str(path) == STDIN else str(path)
+
+
+def open_bytes(path: str | os.PathLike[str]) -> io.BufferedReader:
+    """A buffered stream of the file's bytes, unpacked if they are gzip; `-` is standard input."""
+    name = display_name(path)
+    try:
+        raw: Any = sys.stdin.buffer if str(path) == STDIN else open(path, "rb")  # noqa: SIM115
+    except FileNotFoundError:
+        raise InputError("no such file", name, _similar_file(Path(path))) from None
+    except IsADirectoryError:
+        raise InputError("is a folder", name, "name a file in it") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be opened ({_reason(error)})", name) from None
+    stream: io.BufferedReader = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)
+    if peek(stream, 2, name)[:2] == GZIP_MAGIC:
+        # GzipFile over the stream: closing the reader closes both.
+        return io.BufferedReader(_Unpacked(stream))
+    return stream
+
+
+def peek(stream: io.BufferedReader, size: int, name: str) -> bytes:
+    try:
+        return stream.peek(size)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"cannot be read ({_reason(error)})", name) from None
+
+
+def read_chunk(stream: BinaryIO, name: str, size: int = READ_SIZE) -> bytes:
+    try:
+        return stream.read(size)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"cannot be read ({_reason(error)})", name, "the file may be cut short or damaged") from None
+
+
+def numbered_lines(stream: BinaryIO, name: str) -> Iterator[Line]:
+    """Lines cut at LF only, each with its LF; a byte order mark at the start of the file is left out."""
+    number, offset = 0, 0
+    while True:
+        try:
+            content = stream.readline()
+        except (OSError, EOFError, zlib.error) as error:
+            where = f"{name}, after line {number}"
+            raise InputError(f"cannot be read ({_reason(error)})", where, "the file may be cut short") from None
+        if not content:
+            return
+        number += 1
+        length = len(content)
+        if number == 1:
+            content = without_bom(content, name)
+        yield Line(number, offset + length - len(content), content)
+        offset += length
+
+
+def without_bom(start: bytes, name: str) -> bytes:
+    if start[:2] in UTF16_BOMS:
+        raise InputError("looks like UTF-16", name, "save it as UTF-8")
+    return start.removeprefix(UTF8_BOM)
+
+
+def decode(content: bytes, offset: int = 0) -> str:
+    """UTF-8 to text. Raises ValueError with the offset of the first bad byte in the file."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(bad_byte(content, error.start, offset)) from None
+
+
+def bad_byte(content: bytes, index: int, offset: int) -> str:
+    return f"byte 0x{content[index]:02x} at offset {offset + index} is not valid UTF-8 (convert the file to UTF-8)"
+
+
+class _Unpacked(gzip.GzipFile):
+    def __init__(self, packed: io.BufferedReader) -> None:
+        super().__init__(fileobj=packed, mode="rb")
+        self._packed = packed
+
+    def close(self) -> None:
+        super().close()
+        self._packed.close()
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
+def _similar_file(path: Path) -> str:
+    import difflib
+
+    try:
+        names = [entry.name for entry in path.parent.iterdir()]
+    except OSError:
+        return f"the folder {path.parent} does not exist either"
+    near = difflib.get_close_matches(path.name, names, n=1)
+    return f"did you mean {path.parent / near[0]}?" if near else "check the path"

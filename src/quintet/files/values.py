@@ -1,0 +1,144 @@
+"""Cells to text: what numbers, nulls, lists, objects and arrays in a table mean."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from quintet.errors import InputError
+
+# Where a cell is an object (MLflow, chat logs), the keys that hold its text, by field.
+_TEXT_KEYS = {
+    "output": ("response", "output", "answer", "content", "text", "summary"),
+    "references": ("expected_response", "expected_output", "reference", "references", "ground_truth", "answer"),
+    "history": ("messages", "history", "question", "query", "input", "content", "text"),
+}
+_SOURCE_KEYS = ("source", "document", "article", "context", "input", "question", "query", "prompt", "text", "content")
+_TURN_KEYS = ("content", "text", "utterance", "message", "value")
+
+
+def value_at(row: Mapping[str, Any], column: str) -> Any:
+    """A cell as plain Python data; `expectations.expected_response` looks inside an object."""
+    if column in row:
+        return plain(row[column])
+    value: Any = row
+    for key in column.split("."):
+        value = plain(value.get(key)) if isinstance(value, Mapping) else None
+    return value
+
+
+def plain(value: Any) -> Any:
+    """Nulls of every library become None; NumPy and Arrow values become Python's."""
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value)
+    if isinstance(value, (Mapping, list, tuple)):
+        return value
+    for method in ("to_pylist", "to_list", "tolist", "as_py"):
+        convert = getattr(value, method, None)
+        if convert is not None:
+            return plain(convert())
+    return value
+
+
+def whole_text(value: Any, field: str, where: str) -> str | None:
+    """A cell as one text; lists are joined by newlines (not for the output: one row is one output)."""
+    value = plain(value)
+    if value is None:
+        return None
+    if isinstance(value, Mapping):
+        return whole_text(_from_object(value, field, where), field, where)
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        items = [whole_text(item, field, where) for item in value]
+        if field == "output" and len(items) != 1:
+            raise InputError(f"the output is a list of {len(items)} texts", where, "give each output a row of its own")
+        return "\n".join(item for item in items if item is not None)
+    return _scalar(value, field, where)
+
+
+def texts(value: Any, field: str, where: str, may_be_encoded: bool = False) -> list[str]:
+    """A cell as several texts. `may_be_encoded`: CSV has no lists, so a cell may hold one written as JSON."""
+    value = plain(value)
+    if value is None:
+        return []
+    if isinstance(value, Mapping):
+        return texts(_from_object(value, field, where), field, where)
+    if isinstance(value, str) and may_be_encoded:
+        value = _decoded_list(value)
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        found = (whole_text(item, field, where) for item in value)
+        return [item for item in found if item is not None]
+    return [_scalar(value, field, where)]
+
+
+def turns(value: Any, where: str) -> tuple[str, ...]:
+    """Turns of a dialogue, oldest first: a list (of texts or chat messages), or one text with a turn per line."""
+    value = plain(value)
+    if isinstance(value, Mapping):
+        return turns(_from_object(value, "history", where), where)
+    if isinstance(value, str):
+        value = _decoded_list(value)
+    if isinstance(value, str):
+        return tuple(turn.strip() for turn in value.split("\n") if turn.strip())
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
+        found = (_turn(plain(item), where) for item in value)
+        return tuple(turn for turn in found if turn is not None)
+    return () if value is None else (_scalar(value, "history", where),)
+
+
+def _turn(value: Any, where: str) -> str | None:
+    if isinstance(value, Mapping):
+        key = next((key for key in _TURN_KEYS if key in value), None)
+        if key is None:
+            raise InputError(f"a turn is an object with {_keys(value)}", where, "give each turn as text")
+        value = value[key]
+    return whole_text(value, "history", where)
+
+
+def _from_object(value: Mapping[str, Any], field: str, where: str) -> Any:
+    known = _TEXT_KEYS.get(field, _SOURCE_KEYS)
+    key = next((key for key in known if plain(value.get(key)) is not None), None)
+    if key is None and len(value) == 1:
+        key = next(iter(value))
+    if key is None:
+        if not value or all(plain(item) is None for item in value.values()):
+            return None
+        example = f"--columns {field}=COLUMN.{next(iter(value))}"
+        raise InputError(f"the {field} is an object with {_keys(value)}", where, f"name one of them: {example}")
+    return value[key]
+
+
+def _keys(value: Mapping[str, Any]) -> str:
+    return f"keys {', '.join(map(repr, list(value)[:5]))}" if value else "no keys"
+
+
+def _decoded_list(text: str) -> Any:
+    if text[:1] != "[" or text.rstrip()[-1:] != "]":
+        return text
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return value if all(isinstance(item, (str, dict)) for item in value) else text
+
+
+def _scalar(value: Any, field: str, where: str) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and field in ("id", "system", "group") and abs(value) < 2**53:
+        return str(int(value))  # pandas turns whole numbers to floats when one is missing
+    if isinstance(value, bytes):
+        try:
+            return value.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(f"the {field} holds bytes that are not UTF-8 ({error.reason})", where) from None
+    return str(value)
