@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from quintet.engine.run import Tally, run
 from quintet.engine.store import DiskStore, NoStore, Store
 from quintet.errors import InputError
 from quintet.files.paths import cache_folder
-from quintet.files.tables import Table, read_items
+from quintet.files.items import Items
 
 Columns = Mapping[str, str] | str | None
 
@@ -47,11 +46,11 @@ def score(
 
     Give a task (all its dimensions, or those in `dims`), or name metrics. Row k of the result is row k of the data.
     """
-    from quintet.files.sources import open_data
+    from quintet.files.sources import rows_from_python
 
-    with open_data(data) as table:
-        items, present = read_items(table, task, columns, skip_bad=skip_bad, limit=limit)
-        plan = make_plan(task, dims, metrics, present, model, task_file)
+    table = rows_from_python(data, skip_bad=skip_bad)
+    with Items(table, task, columns, skip_bad=skip_bad, limit=limit) as items:
+        plan = make_plan(task, dims, metrics, items.present, model, task_file)
         with closing(open_store(cache)) as store:
             rows = list(stream(plan, items, store, skip_bad=skip_bad))
     return Result(rows, plan.signatures, plan.left_out)
@@ -98,10 +97,3 @@ def stream(
     for scored in run(plan.columns, items, store, skip_bad=skip_bad, between_chunks=forget_all, tally=tally):
         on_row()
         yield scored
-
-
-def first(items: Iterable[Item], limit: int | None) -> Iterable[Item]:
-    return items if limit is None else islice(items, limit)
-
-
-__all__ = ["Table", "load", "make_plan", "open_store", "score", "stream"]

@@ -42,12 +42,8 @@ class Result:
         return means
 
     def to_dicts(self, evidence: bool = False) -> list[dict[str, Any]]:
+        """Plain rows, ready for `pandas.DataFrame`, `polars.DataFrame` or a file."""
         return [flat_row(row, evidence) for row in self.rows]
-
-    def to_pandas(self) -> Any:
-        import pandas  # the caller's own, never required
-
-        return pandas.DataFrame(self.to_dicts())
 
 
 def flat_row(scored: Scored, evidence: bool = False) -> dict[str, Any]:
