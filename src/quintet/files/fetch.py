@@ -70,9 +70,8 @@ def fetch(
 def _refuse_offline(url: str) -> None:
     variable = offline_variable()
     if variable is not None:
-        raise InputError(
-            f"cannot be downloaded because {variable} is set", url, f"unset {variable}, or use a local copy"
-        )
+        todo = f"unset {variable}, or use a local copy"
+        raise InputError(f"cannot be downloaded because {variable} is set", url, todo)
     if not url.startswith(("https://", "http://")):
         raise InputError("is not an http or https address", url)
 
@@ -81,6 +80,7 @@ def _download(url: str, part: Path, progress: Progress | None, attempts: int, pa
     import http.client
     import urllib.error
 
+    reason = ""
     for attempt in range(1, attempts + 1):
         before = part.stat().st_size if part.exists() else 0
         try:
@@ -92,10 +92,8 @@ def _download(url: str, part: Path, progress: Progress | None, attempts: int, pa
             if code < 500 and code not in (408, 429):
                 raise InputError(f"the server answers {code} ({error.reason})", url) from None
             reason = f"the server answers {code}"
-        except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
+        except (OSError, http.client.HTTPException) as error:
             reason = str(getattr(error, "reason", error)) or type(error).__name__
-        except OSError as error:
-            raise InputError(f"cannot be written ({error.strerror or error})", str(part)) from None
         after = part.stat().st_size if part.exists() else 0
         if attempt < attempts:
             time.sleep(pause if after > before else pause * attempt)
@@ -124,12 +122,12 @@ def _continue(url: str, part: Path, progress: Progress | None) -> None:
         part.unlink()
         _continue(url, part, progress)
         return
-    with response, open(part, "ab" if response.status == 206 else "wb") as stream:
-        had = had if response.status == 206 else 0
-        length = response.headers.get("Content-Length")
-        whole = had + int(length) if length else None
+    had = had if response.status == 206 else 0
+    length = response.headers.get("Content-Length")
+    whole = had + int(length) if length else None
+    with response, _appending(part, had) as write:
         while chunk := response.read(CHUNK):
-            stream.write(chunk)
+            write(chunk)
             had += len(chunk)
             if progress is not None:
                 progress(had, whole)
@@ -141,6 +139,22 @@ def _total(headers: Any) -> int | None:
     """`Content-Range: bytes */1234` of a 416 answer."""
     total = str(headers.get("Content-Range", "")).rpartition("/")[2]
     return int(total) if total.isdigit() else None
+
+
+@contextlib.contextmanager
+def _appending(part: Path, had: int) -> Iterator[Callable[[bytes], None]]:
+    with _told(part):
+        stream = open(part, "ab" if had else "wb")  # noqa: SIM115
+
+    def write(chunk: bytes) -> None:
+        with _told(part):  # a full disk is not a cut connection: trying again would not help
+            stream.write(chunk)
+
+    try:
+        yield write
+    finally:
+        with _told(part):
+            stream.close()
 
 
 @contextlib.contextmanager
