@@ -95,7 +95,7 @@ def _with_facts(known: Entry, name: str, variant: str, rated: Rated) -> Benchmar
         examples=rated.examples,
         ratings=rated.ratings,
         annotators=rated.annotators,
-        scales={d: known.scales[d] for d in rated.ratings if d in known.scales},
+        scales={} if rated.rescaled else {d: known.scales[d] for d in rated.ratings if d in known.scales},
         task=known.task,
         split=known.split,
         unit=rated.unit,

@@ -24,6 +24,8 @@ class Rated:
     annotators: Mapping[str, Floats] = field(default_factory=dict)
     original_names: Mapping[str, str] = field(default_factory=dict)
     unit: Unit = "example"
+    rescaled: bool = False
+    """True where a variant left the scale that the catalogue names."""
 
 
 def number(value: Any) -> float:
@@ -64,9 +66,11 @@ def from_means(examples: Iterable[Example], rows: Sequence[Mapping[str, Any]], s
     return Rated(tuple(examples), {new: found[old] for new, old in names.items()}, original_names=names)
 
 
-def from_lists(examples: Iterable[Example], rows: Sequence[Mapping[str, Sequence[Any]]], source: str = "") -> Rated:
+def from_lists(
+    examples: Iterable[Example], rows: Sequence[Mapping[str, Sequence[Any]]], source: str = "", unit: Unit = "example"
+) -> Rated:
     """From rows of {name in the file: ratings of each annotator}; the rating of an item is their mean."""
     names = {canonical(name, source): name for row in rows for name in row}
     tables = {new: annotator_table([row.get(old, ()) for row in rows]) for new, old in names.items()}
     several = {name: table for name, table in tables.items() if table.shape[1] > 1}
-    return Rated(tuple(examples), {name: mean_of_rows(t) for name, t in tables.items()}, several, names)
+    return Rated(tuple(examples), {name: mean_of_rows(t) for name, t in tables.items()}, several, names, unit)

@@ -1,7 +1,7 @@
 """SummEval (Fabbri et al. 2021): 100 CNN/DailyMail articles, 16 systems, means of three experts.
 
 Variants: `original` text with 11 references (these were published tokenised only), `tokenised` (every text so, as in
-BARTScore), `unieval` (tokenised, first reference only, overall = mean of the four dimensions, as UniEval reports it).
+BARTScore), `unieval` (tokenised, first reference only). Overall is the mean of the four dimensions, as in UniEval.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ def read(raw: RawFolder, name: str, variant: str) -> Rated:
     documents = {row["doc_id"]: row for row in raw.jsonl("summeval/summeval_docs.jsonl")}
     rows = raw.jsonl("summeval/summeval_outputs.jsonl")
     examples = [_example(row, documents[row["doc_id"]], variant) for row in rows]
-    scores = [row["scores"] for row in rows]
-    if variant == "unieval":
-        scores = [{**row, "overall": sum(row.values()) / len(row)} for row in scores]
+    scores = [{**row["scores"], "overall": sum(row["scores"].values()) / len(row["scores"])} for row in rows]
     return from_means(examples, scores)
 
 
