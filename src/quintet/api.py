@@ -47,8 +47,9 @@ def score(
     Give a task (all its dimensions, or those in `dims`), or name metrics. Row k of the result is row k of the data.
     """
     from quintet.files.sources import rows_from_python
+    from quintet.files.tables import open_table
 
-    table = rows_from_python(data, skip_bad=skip_bad)
+    table = open_table(data, skip_bad=skip_bad) if isinstance(data, str | Path) else rows_from_python(data)
     with Items(table, task, columns, skip_bad=skip_bad, limit=limit) as items:
         plan = make_plan(task, dims, metrics, items.present, model, task_file)
         with closing(open_store(cache)) as store:

@@ -1,0 +1,188 @@
+"""The promises every metric keeps, checked for every row of the table unasked.
+
+Metrics that use a model run on the public fake here: what is checked is the metric, not the weights.
+"""
+
+import copy
+import dataclasses
+import math
+import types
+import typing
+from typing import Any, Literal
+
+import pytest
+
+from quintet.core.example import Example
+from quintet.core.metric import Metric
+from quintet.errors import MissingField
+from quintet.metrics import metrics
+
+TOLERANCE = 1e-4
+"""How far a score may move when the batch around it changes."""
+
+SOURCE = (
+    "The town council voted on Monday evening to repair the old stone bridge over the river Wend. Work will begin in "
+    "May and is expected to cost two million euros. The bridge has been closed to cars since a flood damaged it in "
+    "January. Mayor Anna Brandt said that walkers may cross it again from the summer."
+)
+REFERENCE = "The council decided to repair the flood-damaged bridge over the Wend; work begins in May."
+GOOD = Example(
+    output="The council voted to repair the old bridge over the Wend, which a flood damaged in January. Work begins in May.",
+    source=SOURCE,
+    context="A flood damaged the old stone bridge over the Wend in January.",
+    references=(REFERENCE, "The council will repair the bridge from May."),
+    history=("Did you hear the news about the bridge?", "No, what did the council decide?"),
+    id="good",
+)
+BAD = dataclasses.replace(GOOD, output="My cat sleeps on a sofa. My cat sleeps on a sofa.", id="bad")
+OTHERS = [
+    dataclasses.replace(GOOD, output="Café 数据 مرحبا 👩‍👩‍👧 ‏שלום", id="scripts"),
+    dataclasses.replace(GOOD, output="one", id="one"),
+    dataclasses.replace(GOOD, output="?!", references=("",), id="marks"),
+    dataclasses.replace(GOOD, output="a \ud800 b \x00 c [SEP] </s> [MASK]", id="odd"),
+    dataclasses.replace(GOOD, output="word " * 900, id="long"),
+    dataclasses.replace(GOOD, source="", context="", history=(), id="empty grounds"),
+]
+EXAMPLES = [GOOD, BAD, *OTHERS]
+NAMES = [entry.name for entry in metrics]
+
+
+def build(name: str, **parameters: Any) -> Metric:
+    default = metrics[name].build()
+    fake = {key: "fake:" + _role(value) for key, value in default.parameters.items() if _is_model(value)}
+    return dataclasses.replace(default, **{**fake, **parameters})
+
+
+def _is_model(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith(("bundled:", "dir:", "hf:", "fake:"))
+
+
+def _role(spec: str) -> str:
+    from quintet.models.catalog import role_of
+
+    return role_of(spec)
+
+
+def values(metric: Metric, examples: list[Example]) -> list[dict[str, float]]:
+    return [{name: score.value for name, score in row.items()} for row in metric.score(examples)]
+
+
+def assert_close(left: list[dict[str, float]], right: list[dict[str, float]]) -> None:
+    for a, b in zip(left, right, strict=True):
+        assert a == pytest.approx(b, abs=TOLERANCE, nan_ok=True)
+
+
+every = pytest.mark.parametrize("name", NAMES)
+
+
+@every
+def test_order_does_not_matter(name: str) -> None:
+    metric = build(name)
+    assert_close(values(metric, EXAMPLES[::-1])[::-1], values(metric, EXAMPLES))
+
+
+@every
+def test_batch_size_does_not_matter(name: str) -> None:
+    metric = build(name)
+    assert_close([values(metric, [e])[0] for e in EXAMPLES], values(metric, EXAMPLES))
+
+
+@every
+def test_every_dimension_has_a_score_in_its_range(name: str) -> None:
+    metric = build(name)
+    for row in metric.score(EXAMPLES):
+        assert set(row) == {d.name for d in metric.dimensions}
+        for dimension in metric.dimensions:
+            value = row[dimension.name].value
+            assert isinstance(value, float)
+            assert not math.isnan(value)
+            assert value >= dimension.low - 1e-9
+            assert dimension.high is None or value <= dimension.high + 1e-9
+
+
+@every
+def test_evidence_points_into_the_texts(name: str) -> None:
+    for example, row in zip(EXAMPLES, build(name).score(EXAMPLES), strict=True):
+        for score in row.values():
+            for span in score.spans:
+                assert 0 <= span.start <= span.end <= len(example.text(span.field))
+                if span.other is not None:
+                    field, start, end = span.other
+                    assert 0 <= start <= end <= len(example.text(field)), field
+
+
+@every
+def test_inputs_stay_unchanged(name: str) -> None:
+    examples = list(EXAMPLES)
+    before = copy.deepcopy(examples)
+    build(name).score(examples)
+    assert examples == before
+
+
+@every
+def test_a_missing_field_is_named_with_the_example(name: str) -> None:
+    metric = build(name)
+    for field in metric.fields:
+        if field == "output" or not any(field in d.needs for d in metric.dimensions):
+            continue
+        lacking = dataclasses.replace(GOOD, **{field: () if field == "references" else None}, id="row-7")
+        with pytest.raises(MissingField, match=r"row-7.*" + field):
+            metric.score([GOOD, lacking])
+
+
+@every
+@pytest.mark.parametrize("text", ["", " \n\t ", "\x00"])
+def test_empty_output_has_a_score_and_a_flag(name: str, text: str) -> None:
+    metric = build(name)
+    empty, good = metric.score([dataclasses.replace(GOOD, output=text), GOOD])
+    for dimension in metric.dimensions:
+        score = empty[dimension.name]
+        assert score.flags == ("empty output",)
+        assert math.isfinite(score.value)
+        assert good[dimension.name].flags != score.flags
+
+
+@every
+def test_every_parameter_changes_the_signature(name: str) -> None:
+    metric = build(name)
+    hints = typing.get_type_hints(type(metric))
+    for field in dataclasses.fields(metric):
+        other = another(getattr(metric, field.name), hints[field.name])
+        changed = dataclasses.replace(metric, **{field.name: other})
+        assert changed.signature != metric.signature, field.name
+    assert metric.signature == build(name).signature
+    assert "\n" not in metric.signature
+
+
+def another(value: Any, hint: Any) -> Any:
+    if typing.get_origin(hint) is Literal:
+        return next(option for option in typing.get_args(hint) if option != value)
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        hint = next(h for h in typing.get_args(hint) if h is not type(None))
+        return another(value, hint) if value is not None else {int: 3, float: 0.5, str: "x", bool: True}.get(hint, "x")
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value + 1
+    if _is_model(value):
+        return "fake:" + _role(value) + "-other"
+    if isinstance(value, tuple):
+        return (*value, "x")
+    return f"{value}x"
+
+
+@every
+def test_good_beats_bad(name: str) -> None:
+    metric = build(name)
+    good, bad = metric.score([GOOD, BAD])
+    for dimension in metric.dimensions:
+        better = good[dimension.name].value - bad[dimension.name].value
+        assert better > 0 if dimension.higher_is_better else better < 0, dimension.name
+
+
+@every
+def test_the_table_says_what_it_is(name: str) -> None:
+    entry = metrics[name]
+    assert entry.summary
+    for dimension in entry.build().dimensions:
+        assert dimension.question.endswith("?")
