@@ -82,7 +82,8 @@ def load(name: str, folder: str | os.PathLike[str] | None = None, variant: str =
         rated: Rated = reader.read(raw, name, variant)
     except (KeyError, TypeError, IndexError, AttributeError, ValueError) as problem:
         files = " or ".join(file.path for file in known.files) or name
-        what = f"not the rows that {name} should have ({type(problem).__name__}: {problem})"
+        detail = " ".join(str(problem).split())[:80]
+        what = f"not the rows that {name} should have ({type(problem).__name__}: {detail})"
         raise InputError(
             what, str(raw.path / files), "fetch the file again; `quintet data` checks its sha256"
         ) from problem

@@ -32,8 +32,7 @@ def read(raw: RawFolder, name: str, variant: str) -> Rated:
         summaries[key] = row["summary"].replace("\\'", "'")
         marked = spans[key][row["worker_id"]]
         if row["hallucination_type"] != "NULL":
-            # Offsets count characters from 1; -1 is the published start of spans that begin the text.
-            marked.append((max(int(row["hallucinated_span_start"]) - 1, 0), int(row["hallucinated_span_end"]) - 1))
+            marked.append(_span(row, summaries[key]))
     factual = _factual(raw)
     faithful = annotator_table([[_faithful(summaries[k], s) for s in spans[k].values()] for k in summaries])
     asked = annotator_table([factual.get(key, ()) for key in summaries])
@@ -54,6 +53,16 @@ def _factual(raw: RawFolder) -> dict[Key, list[float]]:
         vote = {"yes": 1.0, "no": 0.0}.get(row["is_factual"], float("nan"))
         votes[(row["bbcid"], row["system"])].append(vote)
     return votes
+
+
+def _span(row: dict[str, str], summary: str) -> tuple[int, int]:
+    """Offsets count characters from 1; a few are 0, where the span was published with an escaped newline."""
+    start, end = int(row["hallucinated_span_start"]) - 1, int(row["hallucinated_span_end"]) - 1
+    if start >= 0:
+        return start, end
+    text = row["hallucinated_span"].replace("\\n", "").replace("\\'", "'")
+    found = max(summary.find(text), 0)
+    return found, found + len(text)
 
 
 def _faithful(summary: str, spans: Iterable[tuple[int, int]]) -> float:

@@ -1,0 +1,90 @@
+"""Scores that the authors of UniEval and CTC published for their own metrics, item by item.
+
+They are what a correlation routine is checked with: the published tables must come out of them exactly. For each of
+`topical_chat`, `qags_cnn`, `qags_xsum`, `sfres`, `sfhot` (UniEval), `summeval` and `newsroom` (CTC).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from quintet.data.benchmark import Benchmark, load
+from quintet.data.catalog import entry
+from quintet.data.dimension_names import canonical
+from quintet.data.rated import Floats, columns
+from quintet.data.raw_files import RawFolder, find_folder
+from quintet.errors import InputError, UnknownName
+
+Scores = Mapping[str, Mapping[str, Floats]]
+"""Metric to dimension to one number per example, in the order of the benchmark's examples."""
+
+UNIEVAL_FILES = {
+    "topical_chat": "topical_chat_usr/topical_chat_unieval_with_predictions.json",
+    "qags_cnn": "qags/qags_cnndm_unieval_with_predictions.json",
+    "qags_xsum": "qags/qags_xsum_unieval_with_predictions.json",
+    "sfres": "novikova2017_d2t/sfres_unieval_with_predictions.json",
+    "sfhot": "novikova2017_d2t/sfhot_unieval_with_predictions.json",
+}
+CTC_FILES = {
+    "summeval": "summeval/ctc_author_scores.jsonl",
+    "newsroom": "newsroom_ner18/ctc_author_scores.jsonl",
+}
+NAMES = (*UNIEVAL_FILES, *CTC_FILES)
+
+_UNIEVAL_HOME = "github.com/maszhongming/UniEval reproduce/unieval_predict"
+_CTC_HOME = "the history of github.com/tanyuqian/ctc-gen-eval (train/data/Explainaboard)"
+
+
+def author_scores(name: str, folder: str | os.PathLike[str] | None = None) -> Scores:
+    """The authors' scores for the set `name`, as {metric: {dimension: array}}."""
+    if name not in NAMES:
+        raise UnknownName("set with authors' scores", name, NAMES)
+    benchmark = load(name, folder)
+    read = _unieval if name in UNIEVAL_FILES else _ctc
+    try:
+        return read(benchmark, RawFolder(find_folder(folder), _CTC_HOME if name in CTC_FILES else _UNIEVAL_HOME))
+    except (KeyError, TypeError, AttributeError, ValueError) as problem:
+        detail = " ".join(str(problem).split())[:80]
+        path = {**UNIEVAL_FILES, **CTC_FILES}[name]
+        raise InputError(f"not the authors' scores of {entry(name).title} ({detail})", path) from problem
+
+
+def _unieval(benchmark: Benchmark, raw: RawFolder) -> Scores:
+    rows = raw.json(UNIEVAL_FILES[benchmark.name])
+    _check_order(benchmark, rows, lambda row: row["system_output"])
+    found = columns([row["predict_scores"] for row in rows])
+    return {"UniEval": {_dimension(benchmark, name): values for name, values in found.items()}}
+
+
+def _dimension(benchmark: Benchmark, name: str) -> str:
+    # UniEval files the `quality` of Novikova et al. under `overall`.
+    plain = canonical(name)
+    return "quality" if plain == "overall" and "quality" in benchmark.ratings else plain
+
+
+def _ctc(benchmark: Benchmark, raw: RawFolder) -> Scores:
+    by_id = {f"{row['doc_id']}/{row['system_id']}": row["ctc"] for row in raw.jsonl(CTC_FILES[benchmark.name])}
+    rows = [by_id[example.id] for example in benchmark.examples]
+    pairs = dict.fromkeys((metric, dimension) for row in rows for dimension in row for metric in row[dimension])
+    scores: dict[str, dict[str, Floats]] = {}
+    for metric, dimension in pairs:
+        values = [row.get(dimension, {}).get(metric, np.nan) for row in rows]
+        scores.setdefault(metric, {})[canonical(dimension)] = np.array(values, dtype=float)
+    return scores
+
+
+def _check_order(benchmark: Benchmark, rows: list[Any], output: Callable[[Any], str]) -> None:
+    """Same items in the same order; spacing and case differ between the copies of one text."""
+    if len(rows) != len(benchmark):
+        raise ValueError(f"{len(rows)} rows for {len(benchmark)} examples")
+    for number, (row, example) in enumerate(zip(rows, benchmark.examples, strict=True)):
+        if _letters(output(row)) != _letters(example.output):
+            raise ValueError(f"row {number} has another text than example {example.id}")
+
+
+def _letters(text: str) -> str:
+    return "".join(character for character in text.lower() if character.isalnum())
