@@ -16,6 +16,8 @@ from quintet.text.stopwords import ENGLISH
 
 MASK = "<mask>"
 _TRIES = 5
+_CLOSING = re.compile(r"[.,;:!?%)\]}”’'…]+")
+_OPENING = re.compile(r"[(\[{“‘$£#]+")
 
 
 @dataclass(frozen=True)
@@ -112,15 +114,28 @@ def label_words(template: Template, fillings: Sequence[str]) -> Labelled:
 
 
 def attach_marks(labelled: Labelled) -> Labelled:
-    """Closing marks go back to the word before them, which keeps its label: whitespace words as raw text has them."""
+    """Marks go back to the word they touch, which keeps its label: whitespace words as raw text has them.
+
+    Closing marks join the word before, opening ones the word after; straight quotes open and close in turn.
+    """
     words: list[str] = []
     labels: list[int] = []
+    waiting, quoted = "", False
     for word, label in zip(labelled.words, labelled.labels, strict=True):
-        if words and re.fullmatch(r"[.,;:!?%)\]}”’'\"…]+", word):
+        closes = _CLOSING.fullmatch(word) is not None or (word == '"' and quoted)
+        opens = not closes and (_OPENING.fullmatch(word) is not None or word == '"')
+        quoted = quoted != (word == '"')
+        if opens:
+            waiting += word
+        elif closes and words and not waiting:
             words[-1] += word
         else:
-            words.append(word)
+            words.append(waiting + word)
             labels.append(label)
+            waiting = ""
+    if waiting:
+        words.append(waiting)
+        labels.append(0)
     return Labelled(tuple(words), tuple(labels))
 
 

@@ -1,0 +1,1 @@
+"""Positives and negatives for each family; `builders` holds the table of them."""
