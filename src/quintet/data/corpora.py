@@ -47,6 +47,11 @@ OPEN_LICENCES = frozenset(
 )
 """Licences of Natural Instructions tasks whose rows shipped weights may be trained on."""
 
+_ALLOWED: Mapping[str, tuple[Release, ...]] = {
+    "release": ("yes", "per source"),
+    "named": ("yes", "per source", "unclear"),
+}
+
 
 @dataclass(frozen=True)
 class Corpus:
@@ -83,10 +88,9 @@ def rows(
 ) -> Iterator[dict[str, Any]]:
     """The rows of a corpus in the order of its file; `purpose` refuses or filters what its licence does not allow."""
     facts = corpus(name)
-    if facts.release not in {"release": ("yes", "per source"), "named": ("yes", "per source", "unclear")}.get(
-        purpose, (facts.release,)
-    ):
-        raise UserError(f"{name} may not be used for shipped weights ({facts.licence}); leave it out of the recipe")
+    if purpose != "experiment" and facts.release not in _ALLOWED[purpose]:
+        todo = "name its terms in the model card (purpose='named')" if facts.release == "unclear" else "leave it out"
+        raise UserError(f"{name} may not be used for shipped weights ({facts.licence}); {todo}")
     raw = RawFolder(find_corpora(folder))
     everything = _stream(raw, facts.file)
     if purpose == "experiment" or facts.release != "per source":
@@ -112,17 +116,15 @@ def _stream(raw: RawFolder, file: str) -> Iterator[dict[str, Any]]:
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    opened = gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
-    with opened as file:
-        number = 0
-        try:
-            for number, line in enumerate(file, start=1):
+    done = 0
+    try:
+        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+            for line in file:
                 if line.strip():
                     yield json.loads(line)
-        except (OSError, EOFError, zlib.error, ValueError) as problem:
-            raise InputError(
-                f"cannot be read ({problem})", f"{path} after line {number}", "fetch it again"
-            ) from problem
+                done += 1
+    except (OSError, EOFError, zlib.error, ValueError) as problem:
+        raise InputError(f"cannot be read ({problem})", f"{path} line {done + 1}", "fetch it again") from problem
 
 
 def _open_tasks(raw: RawFolder) -> frozenset[str]:
@@ -131,5 +133,13 @@ def _open_tasks(raw: RawFolder) -> frozenset[str]:
 
 
 def _corpus(name: str, facts: dict[str, Any]) -> Corpus:
-    lists = {key: tuple(facts.pop(key, ())) for key in ("fields", "release_sources")}
-    return Corpus(name=name, **facts, **lists)
+    return Corpus(
+        name=name,
+        examples=facts["examples"],
+        fields=tuple(facts["fields"]),
+        licence=facts["licence"],
+        release=facts["release"],
+        note=facts.get("note", ""),
+        source_field=facts.get("source_field", ""),
+        release_sources=tuple(facts.get("release_sources", ())),
+    )
