@@ -23,7 +23,8 @@ SHUT = {
     "train": {"metrics"},
 }
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
-MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
+FRONT = (ROOT / "__init__.py", ROOT / "__main__.py")
+MODULES = sorted(path for path in ROOT.rglob("*.py") if path not in FRONT)
 
 
 def imports(path: Path) -> set[str]:

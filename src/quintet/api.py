@@ -16,8 +16,8 @@ from quintet.engine.plan import Plan, plan_metrics, plan_task
 from quintet.engine.run import Tally, run
 from quintet.engine.store import DiskStore, NoStore, Store
 from quintet.errors import InputError
-from quintet.files.paths import cache_folder
 from quintet.files.items import Items
+from quintet.files.paths import cache_folder
 
 Columns = Mapping[str, str] | str | None
 

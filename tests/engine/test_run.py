@@ -1,12 +1,13 @@
 """The loop: order, duplicates, what is known is not computed again, bad rows keep their place."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from quintet.core.composite import Composite
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.item import Item
@@ -156,3 +157,31 @@ def test_two_writers_meet(tmp_path: Path) -> None:
     one.commit()
     two.commit()
     assert two.get([b"k" * 32]) == {b"k" * 32: row}
+
+
+@dataclass(frozen=True)
+class Twice(Composite):
+    times: float = 2.0
+    name = "twice"
+    dimensions = (Dimension("twice", "How long, twice?", high=None),)
+
+    @property
+    def ingredients(self) -> tuple[Metric, ...]:
+        return (Length(),)
+
+    def combine(self, example: Example, rows: Mapping[Metric, Row]) -> Row:
+        return {"twice": Score(self.times * rows[Length()]["length"].value)}
+
+
+def test_composites_share_their_ingredients_and_the_store_keeps_those(tmp_path: Path) -> None:
+    def plan(times: float) -> list[Column]:
+        twice, more = Twice(times), Twice(times + 1)
+        return [Column("a", twice, "twice"), Column("b", more, "twice"), Column("c", Length(), "length")]
+
+    (row,) = run(plan(2.0), items(["abc"]), DiskStore(tmp_path / "s.sqlite"))
+    assert {k: v.value for k, v in row.scores.items()} == {"a": 6.0, "b": 9.0, "c": 3.0}
+    (row,) = run(plan(5.0), items(["abc"]), DiskStore(tmp_path / "s.sqlite"))
+    assert row.scores["b"].value == 18.0
+    assert CALLS == [["abc"]]
+    assert Twice().score([Example("abc", source="x"), Example(" ", source="x")])[1]["twice"].flags == ("empty output",)
+    assert Twice(2.0).signature != Twice(3.0).signature

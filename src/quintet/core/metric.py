@@ -38,12 +38,17 @@ class Metric(ABC):
         """Scores in the order of `examples`, which are not changed."""
         for example in examples:
             self.check(example)
-        full = [i for i, example in enumerate(examples) if _VISIBLE.search(example.output)]
+        full = [i for i, example in enumerate(examples) if self.has_text(example)]
         found = self._score([examples[i] for i in full]) if full else []
         if len(found) != len(full):
             raise QuintetError(f"{self.name} returned {len(found)} rows for {len(full)} examples; this is a bug")
         rows = dict(zip(full, found, strict=True))
         return [rows[i] if i in rows else self._score_empty(example) for i, example in enumerate(examples)]
+
+    @staticmethod
+    def has_text(example: Example) -> bool:
+        """Whether the output has a character one can see."""
+        return _VISIBLE.search(example.output) is not None
 
     def check(self, example: Example) -> None:
         """Raises MissingField, naming the example and the first dimension that cannot be answered."""
@@ -52,7 +57,7 @@ class Metric(ABC):
                 if not example.has(field):
                     raise MissingField(field, example.id, dimension.name)
 
-    def prepare(self) -> None:
+    def prepare(self) -> None:  # noqa: B027 - most metrics have nothing to open
         """Opens the models this metric will ask for, so that what is missing is said before any row is scored."""
 
     @property

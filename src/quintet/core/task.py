@@ -41,7 +41,7 @@ class Task:
 def read_tasks(extra: Path | None = None) -> dict[str, Task]:
     """The bundled tasks, with those of a user's file added; a dimension in the file replaces one of the same name."""
     tables = tomllib.loads(files("quintet.core").joinpath("tasks.toml").read_text(encoding="utf-8"))
-    where = {name: "tasks.toml" for name in tables}
+    where = dict.fromkeys(tables, "tasks.toml")
     if extra is not None:
         for name, table in _read_file(extra).items():
             if not isinstance(table, dict):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from quintet.core.composite import Composite
 from quintet.core.dimension import Dimension
 from quintet.core.item import Item
 from quintet.core.metric import Metric
@@ -38,9 +39,16 @@ def by_metric(columns: Sequence[Column]) -> dict[Metric, list[Column]]:
     return groups
 
 
-def chunks(
-    items: Iterable[Item], rows: int = CHUNK_ROWS, characters: int = CHUNK_CHARACTERS
-) -> Iterator[list[Item]]:
+def leaves(metrics: Iterable[Metric]) -> list[Metric]:
+    """The metrics that do the work: composites are replaced by their ingredients, each once."""
+    found: dict[Metric, None] = {}
+    for metric in metrics:
+        inner = leaves(metric.ingredients) if isinstance(metric, Composite) else [metric]
+        found.update(dict.fromkeys(inner))
+    return list(found)
+
+
+def chunks(items: Iterable[Item], rows: int = CHUNK_ROWS, characters: int = CHUNK_CHARACTERS) -> Iterator[list[Item]]:
     """Runs of items in order, bounded in rows and in text so that memory stays flat."""
     chunk: list[Item] = []
     size = 0

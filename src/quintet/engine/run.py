@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from quintet.core.composite import Composite
 from quintet.core.item import Item, Scored
 from quintet.core.metric import Metric, Row
-from quintet.core.score import Score, no_score
-from quintet.engine.plan import CHUNK_ROWS, Column, by_metric, chunks
+from quintet.core.score import no_score
+from quintet.engine.plan import CHUNK_ROWS, Column, by_metric, chunks, leaves
 from quintet.engine.store import Store, key_of
 from quintet.errors import InputError, MissingField
 
@@ -47,9 +48,10 @@ def run(
     tally = Tally() if tally is None else tally
     for metric in groups:
         metric.prepare()
-    signatures = {metric: metric.signature for metric in groups}
+    signatures = {metric: metric.signature for metric in leaves(groups)}
     for chunk in chunks(items, chunk_rows):
-        tables = {m: _score_chunk(m, signatures[m], chunk, store, skip_bad, tally) for m in groups}
+        leaf_tables = {m: _score_leaf(m, signatures[m], chunk, store, skip_bad, tally) for m in signatures}
+        tables = {m: _table(m, chunk, leaf_tables, skip_bad) for m in groups}
         store.commit()
         between_chunks()
         for position, item in enumerate(chunk):
@@ -62,7 +64,24 @@ def run(
             yield Scored(item, scores)
 
 
-def _score_chunk(
+def _table(
+    metric: Metric, chunk: Sequence[Item], leaf_tables: Mapping[Metric, Sequence[Row]], skip_bad: bool
+) -> Sequence[Row]:
+    """A composite is put together from its ingredients' tables; it costs nothing, so it is not stored."""
+    if not isinstance(metric, Composite):
+        return leaf_tables[metric]
+    below = {m: _table(m, chunk, leaf_tables, skip_bad) for m in metric.ingredients}
+    rows: list[Row] = []
+    for position, item in enumerate(chunk):
+        problem = _problem(metric, item, skip_bad)
+        if problem or item.example is None:
+            rows.append({d.name: no_score(problem) for d in metric.dimensions})
+        else:
+            rows += metric.combine_all([item.example], {m: [table[position]] for m, table in below.items()})
+    return rows
+
+
+def _score_leaf(
     metric: Metric, signature: str, chunk: Sequence[Item], store: Store, skip_bad: bool, tally: Tally
 ) -> list[Row]:
     rows: list[Row | None] = [None] * len(chunk)
@@ -97,6 +116,3 @@ def _problem(metric: Metric, item: Item, skip_bad: bool) -> str:
             raise
         return f"no {error.field}"
     return ""
-
-
-__all__ = ["Score", "Tally", "run"]

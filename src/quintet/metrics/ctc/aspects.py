@@ -150,7 +150,9 @@ class Preservation(CtcMetric):
                 value = (value - self.baseline) / (1.0 - self.baseline)
             parts = {"output in input": precision, "input in output": recall}
             cut = _cut(output=forward.cut_a, source=forward.cut_b)
-            rows.append({"preservation": Score(value, forward.word_spans("source", self._kept(forward)), parts, cut=cut)})
+            rows.append(
+                {"preservation": Score(value, forward.word_spans("source", self._kept(forward)), parts, cut=cut)}
+            )
         return rows
 
 
@@ -179,9 +181,7 @@ class Groundedness(CtcMetric):
     aggregate: Aggregate = "sum"
 
     name = "ctc-groundedness"
-    dimensions = (
-        Dimension("groundedness", "Does the response use the fact?", ("context",), low=UNBOUNDED, high=None),
-    )
+    dimensions = (Dimension("groundedness", "Does the response use the fact?", ("context",), low=UNBOUNDED, high=None),)
 
     def _score(self, examples: Sequence[Example]) -> list[Row]:
         found = self._align([(e.output, e.text("context").strip()) for e in examples])

@@ -14,9 +14,7 @@ _BLOCK = 4096
 """Columns of the cosine matrix held at once, so that a text of a megabyte fits in memory."""
 
 
-def align_by_embedding(
-    embedder: Embedder, pairs: Sequence[tuple[str, str]], layer: int, long: Long
-) -> list[Alignment]:
+def align_by_embedding(embedder: Embedder, pairs: Sequence[tuple[str, str]], layer: int, long: Long) -> list[Alignment]:
     """One encoder pass per distinct text, whatever the number of pairs it stands in."""
     distinct = list(dict.fromkeys(text for pair in pairs for text in pair))
     vectors = dict(zip(distinct, embedder.embed(distinct, layer, long), strict=True))

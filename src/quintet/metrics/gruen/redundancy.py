@@ -35,7 +35,9 @@ class Redundancy(Metric):
 
     name = "gruen-redundancy"
     paper = "Zhu & Bhat 2020"
-    dimensions = (Dimension("non-redundancy", "Does the text avoid saying a thing twice?", low=-float("inf"), high=0.0),)
+    dimensions = (
+        Dimension("non-redundancy", "Does the text avoid saying a thing twice?", low=-float("inf"), high=0.0),
+    )
 
     def _score(self, examples: Sequence[Example]) -> list[Row]:
         return [{"non-redundancy": self._score_text(example.output)} for example in examples]

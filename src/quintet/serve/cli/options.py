@@ -13,16 +13,16 @@ Metrics = Annotated[
     list[str] | None,
     typer.Option("--metric", "-m", help="A metric by name, with parameters after a colon: bertscore-f:layer=12."),
 ]
-Columns = Annotated[
-    str | None, typer.Option("--columns", help="Which column is which: output=summary,source=article.")
-]
+Columns = Annotated[str | None, typer.Option("--columns", help="Which column is which: output=summary,source=article.")]
 Model = Annotated[
     str | None, typer.Option("--model", help="bundled:NAME, dir:PATH or hf:NAME@REVISION, for metrics that use one.")
 ]
 TaskFile = Annotated[str | None, typer.Option("--task-file", help="A TOML file with more tasks or dimensions.")]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N rows.")]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Go on past bad rows; they keep their place, unscored.")]
-Cache = Annotated[str | None, typer.Option("--cache", help="Where results are kept (default: the user's cache folder).")]
+Cache = Annotated[
+    str | None, typer.Option("--cache", help="Where results are kept (default: the user's cache folder).")
+]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Neither use nor keep results.")]
 InputFormat = Annotated[
     str | None, typer.Option("--input-format", help="jsonl, json, csv, tsv, parquet; default: by the file's name.")

@@ -1,0 +1,45 @@
+"""Every Python snippet in the README and the docs is executed; every page that is linked exists."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SNIPPET = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_snippets_run(page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("QUINTET_CACHE", str(tmp_path))
+    namespace: dict[str, object] = {}
+    for code in SNIPPET.findall(page.read_text(encoding="utf-8")):
+        exec(compile(code, str(page), "exec"), namespace)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in LINK.findall(page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_every_metric_has_a_page() -> None:
+    from quintet.metrics import metrics
+
+    pages = "\n".join(p.read_text(encoding="utf-8") for p in (ROOT / "docs" / "metrics").glob("*.md"))
+    for entry in metrics:
+        assert re.search(rf"\b{re.escape(entry.name)}\b", pages), f"{entry.name} stands on no page of docs/metrics"
+
+
+def test_every_dependency_has_its_reason() -> None:
+    import tomllib
+
+    reasons = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8").lower()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [*project["dependencies"], *(d for extra in project["optional-dependencies"].values() for d in extra)]
+    for requirement in wanted:
+        name = re.split(r"[<>=\[;~! ]", requirement)[0].lower()
+        assert name in reasons, f"{name} has no line in docs/dependencies.md"
