@@ -27,7 +27,7 @@ SOURCE = (
 )
 REFERENCE = "The council decided to repair the flood-damaged bridge over the Wend; work begins in May."
 GOOD = Example(
-    output="The council voted to repair the old bridge over the Wend, which a flood damaged in January. Work begins in May.",
+    output="The council voted to repair the old bridge over the Wend, which a flood damaged. Work begins in May.",
     source=SOURCE,
     context="A flood damaged the old stone bridge over the Wend in January.",
     references=(REFERENCE, "The council will repair the bridge from May."),

@@ -7,9 +7,7 @@ import time
 
 import quintet
 
-PUBLIC = {
-    "Dimension", "Example", "Metric", "QuintetError", "Result", "Score", "Span", "UserError", "__version__", "load", "score",
-}  # fmt: skip
+PUBLIC = set("Dimension Example Metric QuintetError Result Score Span UserError __version__ load score".split())
 HEAVY = ("torch", "transformers", "onnxruntime", "pandas", "scipy", "matplotlib", "numpy", "typer", "rich")
 
 

@@ -224,8 +224,9 @@ def test_limit(tmp_path: Path) -> None:
 
 def test_a_user_adds_a_task_and_a_dimension(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(
-        '[notes]\nabout = "Meeting notes"\n[notes.dimensions]\n'
-        'tight = { question = "Is it free of repetition?", metric = "gruen-redundancy", parameters = { penalty = 0.5 } }\n'
+        '[notes]\nabout = "Meeting notes"\n'
+        "[notes.dimensions.tight]\n"
+        'question = "Is it free of repetition?"\nmetric = "gruen-redundancy"\nparameters = { penalty = 0.5 }\n'
     )
     file = write_jsonl(tmp_path / "in.jsonl", ROWS)
     run = quintet("score", file, "--task", "notes", "--task-file", "mine.toml", "--format", "jsonl", cwd=tmp_path)
@@ -278,7 +279,10 @@ def _stored(path: Path) -> int:
         return 0
 
 
-@pytest.mark.parametrize("name", ["summarization.jsonl", "dialogue.jsonl", "data2text.csv", "rewriting.tsv", "fact.jsonl", "text.jsonl"])  # fmt: skip
+FILES = ["summarization.jsonl", "dialogue.jsonl", "data2text.csv", "rewriting.tsv", "fact.jsonl", "text.jsonl"]
+
+
+@pytest.mark.parametrize("name", FILES)
 def test_the_examples_score_with_the_bundled_model(tmp_path: Path, name: str) -> None:
     task = name.partition(".")[0]
     run = quintet("score", EXAMPLES / name, "--task", task, cwd=tmp_path)

@@ -57,7 +57,7 @@ class Metric(ABC):
                 if not example.has(field):
                     raise MissingField(field, example.id, dimension.name)
 
-    def prepare(self) -> None:  # noqa: B027 - most metrics have nothing to open
+    def prepare(self) -> None:  # noqa: B027  most metrics have nothing to open
         """Opens the models this metric will ask for, so that what is missing is said before any row is scored."""
 
     @property

@@ -31,7 +31,7 @@ class Redundancy(Metric):
     """Pairs whose longer sentence has fewer words are not tested, unless one contains the other."""
     penalty: float = 0.1
     mode: Literal["quintet", "released"] = "quintet"
-    """released: the authors' sentence clean-up and difflib's junk heuristic, which misses overlaps in long sentences."""
+    """released: the authors' sentence clean-up and difflib's junk heuristic, blind to overlaps in long sentences."""
 
     name = "gruen-redundancy"
     paper = "Zhu & Bhat 2020"

@@ -63,9 +63,8 @@ def _show(scored: Scored, plan: Plan) -> None:
     for column in plan.columns:
         score = scored.scores[column.label]
         view.print()
-        view.print(
-            Text(f"{column.label} {screen.number(score.value)}", style="bold"), f"[dim]{column.about.question}[/]"
-        )
+        heading = Text(f"{column.label} {screen.number(score.value)}", style="bold")
+        view.print(heading.append(f"  {column.about.question}", style="not bold dim"))
         view.print(screen.coloured(example.output, [s for s in score.spans if s.field == "output"]))
         for line in _lines(score, example.output, example.text):
             view.print("  " + line, markup=False)

@@ -20,9 +20,7 @@ Model = Annotated[
 TaskFile = Annotated[str | None, typer.Option("--task-file", help="A TOML file with more tasks or dimensions.")]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N rows.")]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Go on past bad rows; they keep their place, unscored.")]
-Cache = Annotated[
-    str | None, typer.Option("--cache", help="Where results are kept (default: the user's cache folder).")
-]
+Cache = Annotated[str | None, typer.Option("--cache", help="Where results are kept (default: in the cache folder).")]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Neither use nor keep results.")]
 InputFormat = Annotated[
     str | None, typer.Option("--input-format", help="jsonl, json, csv, tsv, parquet; default: by the file's name.")

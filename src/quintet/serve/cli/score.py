@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from typing import Annotated
 
 import typer
@@ -53,19 +53,14 @@ def score(
         tally, summary = Tally(), Summary(plan)
         shown: list[Scored] = []
         writer = None if chosen == "table" else open_writer(out or "-", chosen)
-        with closing(api.open_store(options.cache_choice(cache, no_cache))) as store:
-            with screen.progress(limit, "scoring") as tick:
-                rows = api.stream(plan, items, store, skip_bad=skip_bad, tally=tally, on_row=tick)
-                if writer is None:
-                    for scored in rows:
-                        summary.add(scored)
-                        if len(shown) < SHOWN_ROWS:
-                            shown.append(scored)
-                else:
-                    with writer:
-                        for scored in rows:
-                            summary.add(scored)
-                            writer.write(flat_row(scored, evidence))
+        store = api.open_store(options.cache_choice(cache, no_cache))
+        with closing(store), screen.progress(limit, "scoring") as tick, writer or nullcontext():
+            for scored in api.stream(plan, items, store, skip_bad=skip_bad, tally=tally, on_row=tick):
+                summary.add(scored)
+                if writer is not None:
+                    writer.write(flat_row(scored, evidence))
+                elif len(shown) < SHOWN_ROWS:
+                    shown.append(scored)
     _report(plan, shown, summary, tally, to_stdout=writer is None or out not in (None, "-"))
 
 

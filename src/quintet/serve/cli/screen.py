@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Task as ProgressTask
 from rich.table import Table
 from rich.text import Text
 
@@ -108,7 +109,7 @@ def progress(total: int | None, what: str) -> Iterator[Any]:
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.speed:.1f}/s" if total else ""),
+        _Rate(),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
@@ -116,5 +117,6 @@ def progress(total: int | None, what: str) -> Iterator[Any]:
         yield lambda: bar.advance(job)
 
 
-def mapping_line(items: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} {value}" for key, value in items.items())
+class _Rate(ProgressColumn):
+    def render(self, task: ProgressTask) -> Text:
+        return Text("" if task.speed is None else f"{task.speed:.1f}/s")
