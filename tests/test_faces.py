@@ -7,7 +7,21 @@ import time
 
 import quintet
 
-PUBLIC = set("Dimension Example Metric QuintetError Result Score Span UserError __version__ load score".split())
+PUBLIC = set(
+    [
+        "Dimension",
+        "Example",
+        "Metric",
+        "QuintetError",
+        "Result",
+        "Score",
+        "Span",
+        "UserError",
+        "__version__",
+        "load",
+        "score",
+    ]
+)
 HEAVY = ("torch", "transformers", "onnxruntime", "pandas", "scipy", "matplotlib", "numpy", "typer", "rich")
 
 

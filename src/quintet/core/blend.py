@@ -1,0 +1,178 @@
+"""A Blend: named signals, stored constants and weights, read from TOML. Nothing is fitted to the texts being scored.
+
+    value = intercept + sum of weight × clip((signal - shift) / scale)
+
+then, where `levels` are given, the share of rated outputs (in the sets the blend was made with) that lie below.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from quintet.core.composite import Composite
+from quintet.core.dimension import Dimension
+from quintet.core.example import Example
+from quintet.core.metric import Metric, Row
+from quintet.core.parameters import build
+from quintet.core.registry import metrics as registry
+from quintet.core.score import Score
+from quintet.errors import InputError, UnknownName
+
+_RECIPE_KEYS = {"question", "signals", "intercept", "levels", "low", "high", "paper", "evidence", "note"}
+_SIGNAL_KEYS = {"metric", "of", "label", "shift", "scale", "clip", "weight", "parameters"}
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    label: str
+    metric: Metric
+    dimension: str
+    shift: float = 0.0
+    scale: float = 1.0
+    clip: tuple[float, float] = (-math.inf, math.inf)
+    weight: float = 1.0
+
+    def normalised(self, value: float) -> float:
+        return min(max((value - self.shift) / self.scale, self.clip[0]), self.clip[1])
+
+
+@dataclass(frozen=True)
+class Blend(Composite):
+    recipe: str = ""
+    """`NAME/DIMENSION` of a bundled file, or `FILE.toml#DIMENSION` of one's own."""
+
+    name = "blend"
+
+    @property
+    def table(self) -> Mapping[str, Any]:
+        return _table(self.recipe)
+
+    @property
+    def dimensions(self) -> tuple[Dimension, ...]:  # type: ignore[override]
+        needs = tuple(dict.fromkeys(f for s in self.signals for f in s.metric.fields if f != "output"))
+        low, high = (0.0, 1.0) if "levels" in self.table else (-math.inf, None)
+        return (
+            Dimension(
+                self.recipe.replace("#", "/").rpartition("/")[2],
+                self.table["question"],
+                needs,
+                self.table.get("low", low),
+                self.table.get("high", high),
+            ),
+        )
+
+    @property
+    def signals(self) -> tuple[Signal, ...]:
+        return _signals(self.recipe)
+
+    @property
+    def ingredients(self) -> tuple[Metric, ...]:
+        return tuple(dict.fromkeys(signal.metric for signal in self.signals))
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        # The constants are part of what the number is, so they are part of the signature.
+        return {"recipe": self.recipe, "constants": _digest(self.recipe)}
+
+    def combine(self, example: Example, rows: Mapping[Metric, Row]) -> Row:
+        value = float(self.table.get("intercept", 0.0))
+        parts, flags, cut = {}, {}, {}
+        for signal in self.signals:
+            found = rows[signal.metric][signal.dimension]
+            value += signal.weight * signal.normalised(found.value)
+            parts[signal.label] = found.value
+            flags.update(dict.fromkeys(found.flags))
+            cut.update(found.cut)
+        if "levels" in self.table:
+            value = percentile(value, self.table["levels"])
+        spans = next((s for signal in self._by_evidence() if (s := rows[signal.metric][signal.dimension].spans)), ())
+        return {self.dimensions[0].name: Score(value, spans, parts, tuple(flags), cut)}
+
+    def _by_evidence(self) -> list[Signal]:
+        """The signal whose spans are shown: the one the recipe names, else the first that has any."""
+        first = self.table.get("evidence")
+        return sorted(self.signals, key=lambda signal: signal.label != first)
+
+
+def percentile(value: float, levels: list[float]) -> float:
+    """Where `value` stands among `levels`, the quantiles of the blend at equal steps from 0 to 1."""
+    if math.isnan(value):
+        return value
+    if value <= levels[0]:
+        return 0.0
+    if value >= levels[-1]:
+        return 1.0
+    above = bisect_right(levels, value)
+    below, upper = levels[above - 1], levels[above]
+    return (above - 1 + (value - below) / (upper - below)) / (len(levels) - 1)
+
+
+@lru_cache(maxsize=64)
+def _file(source: str) -> Mapping[str, Any]:
+    try:
+        if source.endswith(".toml"):
+            text = Path(source).read_text(encoding="utf-8")
+        else:
+            text = files("quintet.metrics.blends").joinpath(f"{source}.toml").read_text(encoding="utf-8")
+        return tomllib.loads(text)
+    except FileNotFoundError:
+        raise InputError(f"no blend file {source!r}", todo="name a bundled blend or the path of a TOML file") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"not valid TOML: {error}", source) from None
+
+
+@lru_cache(maxsize=256)
+def _table(recipe: str) -> Mapping[str, Any]:
+    source, _, name = recipe.rpartition("#") if "#" in recipe else recipe.partition("/")
+    table: Any = _file(source)
+    for key in name.split("/"):
+        if not isinstance(table, dict) or key not in table:
+            raise UnknownName(f"blend in {source}", name, table if isinstance(table, dict) else ())
+        table = table[key]
+    for key in table:
+        if key not in _RECIPE_KEYS:
+            raise UnknownName(f"key of blend {recipe}", key, _RECIPE_KEYS)
+    if not table.get("signals") or "question" not in table:
+        raise InputError(f"blend {recipe} needs a question and signals", source)
+    return table
+
+
+@lru_cache(maxsize=256)
+def _signals(recipe: str) -> tuple[Signal, ...]:
+    return tuple(_signal(row, recipe) for row in _table(recipe)["signals"])
+
+
+def _signal(row: Mapping[str, Any], recipe: str) -> Signal:
+    for key in row:
+        if key not in _SIGNAL_KEYS:
+            raise UnknownName(f"key of a signal in blend {recipe}", key, _SIGNAL_KEYS)
+    metric = build(registry, row["metric"], **row.get("parameters", {}))
+    names = [d.name for d in metric.dimensions]
+    dimension = row.get("of", names[0])
+    if dimension not in names:
+        raise UnknownName(f"dimension of {row['metric']} in blend {recipe}", dimension, names)
+    low, high = row.get("clip", (-math.inf, math.inf))
+    return Signal(
+        label=row.get("label", row["metric"]),
+        metric=metric,
+        dimension=dimension,
+        shift=float(row.get("shift", 0.0)),
+        scale=float(row.get("scale", 1.0)),
+        clip=(float(low), float(high)),
+        weight=float(row.get("weight", 1.0)),
+    )
+
+
+def _digest(recipe: str) -> str:
+    import hashlib
+    import json
+
+    return hashlib.sha256(json.dumps(_table(recipe), sort_keys=True).encode("utf-8")).hexdigest()[:8]

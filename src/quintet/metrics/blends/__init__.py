@@ -1,0 +1,1 @@
+"""Blends as data: one TOML file each. The mechanism is `quintet.core.blend`."""
