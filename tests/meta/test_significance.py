@@ -151,6 +151,15 @@ def test_permutation_finds_a_real_difference():
     assert permutation_test(truth, bad, good, count=999, alternative="greater").p > 0.99
 
 
+def test_permutation_stops_early_where_nothing_is_to_be_found():
+    rng = np.random.default_rng(3)
+    truth = rng.normal(size=80)
+    first, second = truth + rng.normal(size=80), truth + rng.normal(size=80)
+    long = permutation_test(truth, first, second, count=100_000, seed=5)
+    assert long.p == pytest.approx(permutation_test(truth, first, second, count=3000, seed=8).p, abs=0.15)
+    assert round(100 / long.p) == pytest.approx(100 / long.p)  # a hundred successes in a whole number of swaps
+
+
 def test_a_metric_against_itself_is_no_difference():
     x = np.arange(20.0)
     assert permutation_test(x, x, x, count=99).p == 1.0

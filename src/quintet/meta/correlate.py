@@ -173,9 +173,9 @@ class Correlator:
     weights: Weights = ONCE
     _views: dict[bytes, View] = field(default_factory=dict)
     _ratings: dict[tuple[int, bytes], Array] = field(default_factory=dict)
-    _last: tuple[int, bytes, Array] | None = None
+    _last: tuple[Array, bytes, Array] | None = None
 
-    def pair(self, score: Array, score_key: int, rating: Array, rating_key: int) -> Array:
+    def pair(self, score: Array, rating: Array, rating_key: int) -> Array:
         """Per document at the level `by document`, otherwise one number; resamples lead."""
         mask = np.isfinite(score) & np.isfinite(rating)
         name = mask.tobytes() if not mask.all() else b""
@@ -187,8 +187,8 @@ class Correlator:
         if (rating_key, name) not in self._ratings:
             self._ratings[rating_key, name] = self._standard(view, rating)
         # Scores come grouped: one is kept, so that memory does not grow with the number of metrics.
-        if self._last is None or self._last[:2] != (score_key, name):
-            self._last = (score_key, name, self._standard(view, score))
+        if self._last is None or self._last[0] is not score or self._last[1] != name:
+            self._last = (score, name, self._standard(view, score))
         return product(self._last[2], self._ratings[rating_key, name], view.inner)
 
     def finish(self, coefficients: Array) -> Array:
@@ -217,6 +217,10 @@ class Correlation:
     """Items without a finite score or rating."""
 
 
+Rows = Sequence[Sequence[Array | None]]
+"""Scores by metric and dimension, each one number per item; `None`: this metric does not judge that dimension."""
+
+
 def correlate(
     ratings: npt.ArrayLike,
     scores: npt.ArrayLike,
@@ -226,52 +230,63 @@ def correlate(
     nan: Nan = "drop",
 ) -> Correlation:
     """`ratings`: dimensions by items; `scores`: metrics by items, or metrics by dimensions by items."""
-    people, given = tables(ratings, scores)
-    layout = layout or Layout(people.shape[1])
+    people, rows = tables(ratings, scores)
+    return correlate_rows(people, rows, layout or Layout(people.shape[1]), level, statistics, nan)
+
+
+def correlate_rows(
+    people: Array,
+    rows: Rows,
+    layout: Layout,
+    level: str,
+    statistics: Sequence[str] = STATISTICS,
+    nan: Nan = "drop",
+    names: Sequence[Sequence[str]] | None = None,
+) -> Correlation:
+    """`names`: what to call each pair in an error."""
     layout.check(level)
-    shape = given.shape[:2]
+    shape = (len(rows), len(people))
     values = {name: np.full(shape, np.nan) for name in statistics}
     counts = {name: np.zeros(shape, dtype=np.int64) for name in ("n", "groups", "skipped", "dropped")}
     correlators = {name: Correlator(layout, level, name) for name in statistics}
     for m, d in np.ndindex(shape):
-        here = np.isfinite(given[m, d]) & np.isfinite(people[d])
+        row = rows[m][d]
+        if row is None:
+            continue
+        here = np.isfinite(row) & np.isfinite(people[d])
         counts["n"][m, d] = kept = int(here.sum())
         counts["dropped"][m, d] = layout.n - kept
-        _check_pair(kept, layout.n, nan)
+        _check_pair(kept, layout.n, nan, names[m][d] if names else "")
         for name, correlator in correlators.items():
-            found = correlator.pair(given[m, d], address(given[m, d]), people[d], d)
+            found = correlator.pair(row, people[d], d)
             values[name][m, d] = correlator.finish(found)
             counts["groups"][m, d] = _groups(level, layout, here, found)
             counts["skipped"][m, d] = layout.documents - counts["groups"][m, d] if level == BY_DOCUMENT else 0
     return Correlation(values, **counts)
 
 
-def tables(ratings: npt.ArrayLike, scores: npt.ArrayLike) -> tuple[Array, Array]:
-    """As float arrays: dimensions by items, and metrics by dimensions by items (a view where scores are shared)."""
+def tables(ratings: npt.ArrayLike, scores: npt.ArrayLike) -> tuple[Array, Rows]:
+    """As float arrays, dimensions by items, and as rows; a metric without scores by dimension has one row for all."""
     people = np.atleast_2d(np.asarray(ratings, dtype=np.float64))
     given = np.asarray(scores, dtype=np.float64)
-    given = np.atleast_2d(given) if given.ndim < 3 else given
-    if given.ndim == 2:
-        given = np.broadcast_to(given[:, None, :], (given.shape[0], people.shape[0], given.shape[1]))
-    if given.shape[1:] != people.shape:
-        raise InputError(
-            f"ratings are {people.shape[0]} dimensions by {people.shape[1]} items, scores are for "
-            f"{given.shape[1]} by {given.shape[2]}",
-            todo="give one score per rated item",
-        )
-    return people, given
+    rows = [[row] * len(people) for row in np.atleast_2d(given)] if given.ndim < 3 else [list(m) for m in given]
+    for metric in rows:
+        if len(metric) != len(people) or metric[0].shape != people[0].shape:
+            raise InputError(
+                f"ratings are {people.shape[0]} dimensions by {people.shape[1]} items, scores are for "
+                f"{len(metric)} by {len(metric[0])}",
+                todo="give one score per rated item",
+            )
+    return people, rows
 
 
-def address(row: Array) -> int:
-    """Rows at one address are one row: a metric that has the same scores for every dimension is ranked once."""
-    return int(row.__array_interface__["data"][0])
-
-
-def _check_pair(kept: int, n: int, nan: Nan) -> None:
+def _check_pair(kept: int, n: int, nan: Nan, where: str) -> None:
     if nan == "raise" and kept < n:
-        raise InputError(f"{n - kept} of {n} items lack a score or a rating", todo="fill them, or pass nan='drop'")
+        what = f"{n - kept} of {n} items lack a score or a rating"
+        raise InputError(what, where, "fill them, or let them be dropped with nan='drop'")
     if kept < FEWEST:
-        raise InputError(f"only {kept} of {n} items have both a score and a rating; a correlation needs {FEWEST}")
+        what = f"only {kept} of {n} items have both a score and a rating; a correlation needs at least {FEWEST}"
+        raise InputError(what, where)
 
 
 def _groups(level: str, layout: Layout, here: npt.NDArray[np.bool_], found: Array) -> int:

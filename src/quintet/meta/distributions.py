@@ -50,7 +50,7 @@ def _beta_fraction(a: float, b: float, x: float) -> float:
 
 
 def t_cdf(t: float, df: float) -> float:
-    tail = 0.5 * incomplete_beta(df / 2.0, 0.5, df / (df + t * t))
+    tail = 0.5 * t_two_sided(t, df)
     return tail if t < 0 else 1.0 - tail
 
 
@@ -58,4 +58,6 @@ def t_two_sided(t: float, df: float) -> float:
     """The chance of a value at least as far from zero as `t`."""
     if math.isinf(t):
         return 0.0
+    if abs(t) < 1.0:  # df / (df + t²) would round to one and lose a small t
+        return 1.0 - incomplete_beta(0.5, df / 2.0, t * t / (df + t * t))
     return incomplete_beta(df / 2.0, 0.5, df / (df + t * t))
