@@ -52,3 +52,14 @@ def without_surrogates(text: str) -> tuple[str, bool]:
     if _SURROGATE.search(text) is None:
         return text, False
     return _SURROGATE.sub(REPLACEMENT, text), True
+
+
+def writable_names(names: Sequence[str]) -> list[str]:
+    """Column names without lone surrogates and NUL, kept distinct."""
+    taken: dict[str, None] = {}
+    for name in names:
+        clean = without_surrogates(name)[0].replace("\x00", REPLACEMENT)
+        while clean in taken:
+            clean += "_"
+        taken[clean] = None
+    return list(taken)

@@ -63,7 +63,7 @@ class CsvRows:
         try:
             names = next((cells for cells in self._cells if cells), None)
         except csv.Error as error:
-            raise InputError(f"broken header ({error})", f"{self._name}, line 1") from None
+            raise InputError(self._explain(error, 1), f"{self._name}, line 1") from None
         if names is None:
             raise InputError("is empty", self._name, "the first line must name the columns")
         if self._complaint is not None:
@@ -79,4 +79,6 @@ class CsvRows:
             # How many rows the open quote swallowed cannot be known, so this is never skipped.
             where = f"{self._name}, line {first_line}"
             raise InputError("a quote is opened and never closed", where, 'write a quote inside a cell as ""') from None
+        if "new-line character" in str(error):
+            return "a carriage return stands outside quotes (lines must end in LF or CR LF)"
         return f'broken quoting ({error}; write a quote inside a cell as "")'

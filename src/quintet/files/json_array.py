@@ -66,7 +66,7 @@ def _segments(stream: io.BufferedReader, name: str) -> Iterator[Segment]:
     scanner = _Scanner(stream, name)
     opening = scanner.next_mark()
     if opening is None:
-        scanner.refuse_rest("holds no JSON object")
+        raise InputError("holds no JSON object", scanner.place())
     elif opening == b"[":
         scanner.take()
         yield from _list_rows(scanner)

@@ -18,7 +18,7 @@ def read_jsonl(stream: io.BufferedReader, name: str, skip_bad: bool) -> Iterator
         if not line.content.strip():
             continue
         row += 1
-        yield parse_row(line.content, line.offset, Position(row, name, line.number), skip_bad)
+        yield parse_row(line.content.rstrip(b"\r\n"), line.offset, Position(row, name, line.number), skip_bad)
 
 
 def parse_row(content: bytes, offset: int, position: Position, skip_bad: bool) -> RowItem:

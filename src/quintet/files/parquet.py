@@ -2,39 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, BinaryIO
 
 from quintet.errors import InputError
 from quintet.files.records import Position, Record, RowItem
-from quintet.files.streams import STDIN
 
 PARQUET_MAGIC = b"PAR1"
 BATCH_ROWS = 256
 
 
 class ParquetRows:
-    """`stream` is needed where the bytes do not lie in a plain file: standard input, gzip."""
+    """`stream` holds the bytes; where it cannot be sought (standard input, gzip) they are laid down first."""
 
-    def __init__(self, path: str | os.PathLike[str], name: str, stream: io.BufferedReader | None = None) -> None:
+    def __init__(self, stream: io.BufferedReader, name: str) -> None:
         from arro3.io import read_parquet
 
         self._name = name
-        file: Any = str(path)
-        if stream is not None or str(path) == STDIN:
-            # Parquet is read from its end: what cannot be sought is laid down first.
+        file: Any = stream
+        if not isinstance(stream.raw, io.FileIO) or not stream.seekable():
             file = tempfile.TemporaryFile()  # noqa: SIM115 (the reader holds it)
-            shutil.copyfileobj(stream, file)  # type: ignore[arg-type]
-            file.seek(0)
-        try:
+            shutil.copyfileobj(stream, file)
+        _check_ends(file, name)
+        with _told(f"{name}: cannot be read as Parquet"):
             self._reader = read_parquet(file, batch_size=BATCH_ROWS)
             self.columns = tuple(self._reader.schema.names)
-        except Exception as error:  # arro3 raises several kinds, all of them about the file
-            raise InputError(f"cannot be read as Parquet ({_first_line(error)})", name) from None
 
     def __iter__(self) -> Iterator[RowItem]:
         return arrow_rows(self._reader, self._name)
@@ -47,12 +44,9 @@ def arrow_rows(reader: Any, name: str) -> Iterator[RowItem]:
     if len(set(names)) < len(names):
         raise InputError("two columns have the same name", name, "rename one of them")
     while True:
-        try:
+        with _told(f"{name or 'table'}, after row {row}: cannot be read"):
             batch = next(reader, None)
             columns = [] if batch is None else [column.to_pylist() for column in batch.columns]
-        except Exception as error:
-            where = f"{name}, after row {row}" if name else f"after row {row}"
-            raise InputError(f"cannot be read ({_first_line(error)})", where) from None
         if batch is None:
             return
         for index in range(batch.num_rows):
@@ -61,5 +55,25 @@ def arrow_rows(reader: Any, name: str) -> Iterator[RowItem]:
             yield Record(Position(row, name), values)
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]
+def _check_ends(file: BinaryIO, name: str) -> None:
+    """Told here because arro3 panics, and prints, on a file that is cut short."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    start = file.read(4)
+    file.seek(max(0, size - 8))
+    end = file.read(8)
+    file.seek(0)
+    if start != PARQUET_MAGIC or end[4:] != PARQUET_MAGIC or int.from_bytes(end[:4], "little") > size - 12:
+        raise InputError("cannot be read as Parquet (it is cut short or not Parquet at all)", name)
+
+
+@contextlib.contextmanager
+def _told(what: str) -> Iterator[None]:
+    try:
+        yield
+    except BaseException as error:
+        # A panic inside arro3 is no Exception; an interrupt by the user is none either, and goes on.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise InputError(f"{what} ({reason})") from None

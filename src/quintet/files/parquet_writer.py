@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
-from quintet.files.cells import cell_text, without_surrogates
+from quintet.files.cells import cell_text, without_surrogates, writable_names
 
 BATCH_ROWS = 1024
 BATCH_CHARACTERS = 16_000_000
@@ -63,7 +63,7 @@ def write_parquet_rows(
         "text": DataType.string(),
         "texts": DataType.list(Field("item", DataType.string(), nullable=True)),
     }
-    names = [without_surrogates(name)[0] for name in columns]
+    names = writable_names(columns)
     schema = Schema([Field(name, arrow[kind], nullable=True) for name, kind in zip(names, kinds, strict=True)])
     maker = _BatchMaker(schema, columns, kinds, arrow)
     batches = (maker.batch(part) for part in _parts(rows))

@@ -65,8 +65,7 @@ def _open_stream(path: Path, stream: io.BufferedReader, name: str, format: str |
     if format == "parquet":
         from quintet.files.parquet import ParquetRows
 
-        plain = str(path) != STDIN and type(stream.raw).__name__ == "FileIO"
-        batches = ParquetRows(path, name, None if plain else stream)
+        batches = ParquetRows(stream, name)
         return Table(name, batches, batches.columns, close=close)
     rows = CsvRows(stream, name, "," if format == "csv" else "\t", skip_bad)
     return Table(name, rows, rows.columns, empty_is_missing=True, close=close)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from quintet.errors import InputError
@@ -35,7 +36,7 @@ def plain(value: Any) -> Any:
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if type(value).__name__ in ("NAType", "NaTType"):
+    if type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, Decimal) and not value.is_finite()):
         return None
     if isinstance(value, (bytes, bytearray)):
         return bytes(value)

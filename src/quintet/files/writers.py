@@ -5,8 +5,6 @@ A file appears whole or not at all. JSONL keeps every value as it is; CSV, TSV a
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 import tempfile
@@ -18,7 +16,7 @@ from typing import Any, TextIO
 
 from quintet.errors import InputError, UnknownName
 from quintet.files.atomic import Target
-from quintet.files.cells import cell_text, json_ready, json_text, without_surrogates
+from quintet.files.cells import cell_text, json_ready, json_text, without_surrogates, writable_names
 from quintet.files.layout import Layout, score_layout
 from quintet.files.parquet_writer import ColumnTypes, write_parquet_rows
 
@@ -106,14 +104,9 @@ class FlatWriter(Writer):
 class CsvWriter(FlatWriter):
     delimiter = ","
 
-    def __init__(self, target: Target, columns: Sequence[str] | None, digits: Mapping[str, int]) -> None:
-        super().__init__(target, columns, digits)
-        self._line = io.StringIO()
-        self._cells = csv.writer(self._line, delimiter=self.delimiter, lineterminator="\n")
-
     def _end(self) -> None:
         if self._names:
-            self._put(list(self._names))
+            self._put(writable_names(list(self._names)))
         for row in self._read_back():
             self._put([cell_text(row.get(name)) for name in self._names])
         self._laid_down.close()
@@ -121,10 +114,15 @@ class CsvWriter(FlatWriter):
     def _put(self, cells: list[str]) -> None:
         clean = [without_surrogates(cell) for cell in cells]
         self.replaced += sum(replaced for _, replaced in clean)
-        self._cells.writerow([text for text, _ in clean])
-        self._target.stream.write(self._line.getvalue().encode("utf-8"))
-        self._line.seek(0)
-        self._line.truncate()
+        line = self.delimiter.join(self._quoted(text) for text, _ in clean)
+        # A lone empty cell is quoted: a blank line is not a row.
+        self._target.stream.write((line or '""').encode("utf-8") + b"\n")
+
+    def _quoted(self, text: str) -> str:
+        # Not csv.writer: it leaves a carriage return bare where lines end in LF.
+        if self.delimiter in text or any(mark in text for mark in '"\r\n'):
+            return '"' + text.replace('"', '""') + '"'
+        return text
 
 
 class TsvWriter(CsvWriter):
