@@ -1,0 +1,38 @@
+"""Which texts go through a model together: similar lengths, under a token budget, order given back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
+    """Indices in batches, longest first, so that the longest item times the size of a batch stays within `budget`.
+
+    An item longer than the budget gets a batch of its own. Equal lengths keep their order: the plan is deterministic.
+    """
+    plan: list[list[int]] = []
+    widest = 0
+    for index in sorted(range(len(lengths)), key=lambda i: (-lengths[i], i)):
+        if plan and widest * (len(plan[-1]) + 1) <= budget:
+            plan[-1].append(index)
+        else:
+            plan.append([index])
+            widest = max(1, lengths[index])
+    return plan
+
+
+def in_batches(
+    items: Sequence[Item],
+    lengths: Sequence[int],
+    budget: int,
+    run: Callable[[list[Item]], Sequence[Result]],
+) -> list[Result]:
+    """What `run` gives for each item, in the order of `items`."""
+    results: dict[int, Result] = {}
+    for batch in batches(lengths, budget):
+        results.update(zip(batch, run([items[i] for i in batch]), strict=True))
+    return [results[i] for i in range(len(items))]

@@ -1,0 +1,42 @@
+"""What a model folder says about itself: `model.toml` beside an ONNX file."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from quintet.errors import ModelError
+
+NAME = "model.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    name: str
+    role: str
+    layers: int
+    width: int
+    max_tokens: int
+    """Longest input, special tokens included."""
+    precision: str = "fp32"
+    file: str = "model.onnx"
+    pad: int = 0
+    prefix_space: bool = False
+
+    @property
+    def backend(self) -> str:
+        return f"onnx/{self.precision}"
+
+
+def describe(folder: Path) -> Description:
+    path = folder / NAME
+    try:
+        plain = tomllib.loads(path.read_text(encoding="utf-8"))
+        return Description(**{f.name: plain[f.name] for f in fields(Description) if f.name in plain})
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read ({error.strerror})") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ModelError(f"{path} is not TOML ({error})") from None
+    except TypeError as error:
+        raise ModelError(f"{path} is incomplete ({str(error).partition('()')[2].strip()})") from None

@@ -1,0 +1,107 @@
+"""One encoder pass per distinct text, whatever number of metrics ask for its vectors."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Protocol
+
+from quintet.errors import ModelError
+from quintet.models.roles import Long, TokenVectors
+
+DEFAULT_BYTES = 512 * 2**20
+
+
+class Encoder(Protocol):
+    """What a backend offers for the role Embedder: several layers from one pass."""
+
+    identity: str
+    layers: int
+    width: int
+    max_tokens: int
+
+    def embed_layers(
+        self, texts: Sequence[str], layers: tuple[int, ...], long: Long
+    ) -> list[dict[int, TokenVectors]]: ...
+
+
+class Memo:
+    """An Embedder that remembers; the least recently used texts go first when `limit` bytes are full."""
+
+    def __init__(self, encoder: Encoder, limit: int | None = None) -> None:
+        self.encoder = encoder
+        self.identity, self.layers = encoder.identity, encoder.layers
+        self.width, self.max_tokens = encoder.width, encoder.max_tokens
+        self.limit = int(os.environ.get("QUINTET_MEMO_BYTES", DEFAULT_BYTES)) if limit is None else limit
+        self.passes = 0
+        """Texts that went through the encoder."""
+        self.texts = 0
+        """Texts that were asked for."""
+        self.bytes = 0
+        self._announced: set[int] = set()
+        self._kept: OrderedDict[tuple[str, Long], dict[int, TokenVectors]] = OrderedDict()
+        self._lock = threading.RLock()
+        _memos.add(self)
+
+    def announce(self, layer: int) -> None:
+        self._announced.add(self._checked(layer))
+
+    def embed(self, texts: Sequence[str], layer: int, long: Long = "window") -> list[TokenVectors]:
+        self._checked(layer)
+        with self._lock:
+            self.texts += len(texts)
+            found: dict[str, TokenVectors] = {}
+            absent: list[str] = []
+            for text in dict.fromkeys(texts):
+                kept = self._kept.get((text, long), {})
+                if layer in kept:
+                    self._kept.move_to_end((text, long))
+                    found[text] = kept[layer]
+                else:
+                    absent.append(text)
+            found.update(self._encode(absent, layer, long))
+            return [found[text] for text in texts]
+
+    def forget(self) -> None:
+        """Drops what is kept; announcements stay."""
+        with self._lock:
+            self._kept.clear()
+            self.bytes = 0
+
+    def _encode(self, texts: list[str], layer: int, long: Long) -> dict[str, TokenVectors]:
+        if not texts:
+            return {}
+        layers = tuple(sorted(self._announced | {layer}))
+        self.passes += len(texts)
+        found = {}
+        for text, made in zip(texts, self.encoder.embed_layers(texts, layers, long), strict=True):
+            found[text] = made[layer]
+            self._keep((text, long), made)
+        return found
+
+    def _keep(self, key: tuple[str, Long], made: dict[int, TokenVectors]) -> None:
+        self.bytes += _size(made) - _size(self._kept.pop(key, {}))
+        self._kept[key] = made
+        while self.bytes > self.limit:
+            self.bytes -= _size(self._kept.popitem(last=False)[1])
+
+    def _checked(self, layer: int) -> int:
+        if not 0 <= layer <= self.layers:
+            raise ModelError(f"{self.identity} has layers 0 to {self.layers}, not {layer}")
+        return layer
+
+
+_memos: weakref.WeakSet[Memo] = weakref.WeakSet()
+
+
+def forget_all() -> None:
+    """Clears every memo of this process; called between chunks so that memory stays flat."""
+    for memo in list(_memos):
+        memo.forget()
+
+
+def _size(made: dict[int, TokenVectors]) -> int:
+    return sum(v.vectors.nbytes + v.starts.nbytes + v.ends.nbytes + len(v.text) for v in made.values())

@@ -1,0 +1,147 @@
+"""A model by its spec: `bundled:NAME`, `dir:PATH`, `hf:NAME@REVISION` or `fake:NAME`.
+
+One object per spec and role in a process, so that metrics share passes and memory. A backend is imported when it is
+first needed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from quintet.errors import InputError, ModelError
+from quintet.models import catalog, folder
+
+FORMS = "bundled:NAME, dir:PATH, hf:NAME@REVISION or fake:NAME"
+WEIGHTS = ("*.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json")
+PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
+
+_opened: dict[tuple[str, str], Any] = {}
+_lock = threading.RLock()
+
+
+def open_model(spec: str, role: str = "embedder") -> Any:
+    """The model behind `spec` in the given role (see `roles`); opened once per process."""
+    with _lock:
+        if (spec, role) not in _opened:
+            _opened[spec, role] = _open(spec, role)
+        return _opened[spec, role]
+
+
+def identity(spec: str) -> str:
+    """What the model is (name, digest, backend, precision), without loading it: for signatures."""
+    kind, name = split(spec)
+    return _IDENTITIES[kind](name)
+
+
+def split(spec: str) -> tuple[str, str]:
+    kind, colon, name = spec.partition(":")
+    if not colon or not name or kind not in _IDENTITIES:
+        raise InputError(f"cannot read the model {spec!r}", todo=f"write {FORMS}")
+    return kind, name
+
+
+def _open(spec: str, role: str) -> Any:
+    kind, name = split(spec)
+    if kind == "fake":
+        from quintet.models.fake import fake
+
+        return fake(name, role)
+    if kind == "bundled":
+        found = catalog.entry(name)
+        _check_role(spec, found.role, role)
+        return _open_onnx(catalog.verify(found), role, found.identity)
+    path = _local_folder(name) if kind == "dir" else _snapshot(name)
+    if (path / folder.NAME).exists():
+        _check_role(spec, folder.describe(path).role, role)
+        return _open_onnx(path, role, identity(spec))
+    refuse_pickles(path)
+    from quintet.models.torch_backend import open_torch
+
+    return open_torch(path, role, identity(spec))
+
+
+def _open_onnx(path: Path, role: str, name: str) -> Any:
+    from quintet.models.memo import Memo
+    from quintet.models.onnx_backend import OnnxEmbedder
+
+    return Memo(OnnxEmbedder(path, folder.describe(path), name))
+
+
+def _check_role(spec: str, has: str, wanted: str) -> None:
+    if has != wanted:
+        raise ModelError(f"{spec} is a model for the role {has}, not {wanted}; name another model")
+
+
+def refuse_pickles(path: Path) -> None:
+    """Loading a pickle runs whatever code it holds; only tensors are read here."""
+    if any(path.glob("*.safetensors")):
+        return
+    pickles = sorted(file.name for pattern in PICKLES for file in path.glob(pattern))
+    if pickles:
+        raise ModelError(
+            f"{path} holds {pickles[0]} but no safetensors; convert it once with: quintet models convert {path}"
+        )
+    raise ModelError(
+        f"{path} holds no model.safetensors; a model folder needs config.json, tokenizer.json and safetensors"
+    )
+
+
+def _local_folder(name: str) -> Path:
+    path = Path(name).expanduser()
+    if not path.is_dir():
+        raise ModelError(f"{path} is not a folder; dir: takes the folder of a model")
+    return path
+
+
+def _snapshot(name: str) -> Path:
+    from quintet.models.hub import snapshot
+
+    return snapshot(*_revision(name))
+
+
+def _revision(name: str) -> tuple[str, str]:
+    repository, _, revision = name.partition("@")
+    if not repository or not revision:
+        raise InputError(f"hf:{name} names no revision", todo="write hf:NAME@REVISION, best with a commit hash")
+    return repository, revision
+
+
+def _dir_identity(name: str) -> str:
+    path = _local_folder(name)
+    if (path / folder.NAME).exists():
+        description = folder.describe(path)
+        files = [path / folder.NAME, path / description.file, path / "tokenizer.json"]
+        return f"{description.name}@{_digest(files)}/{description.backend}"
+    return f"{path.resolve().name}@{_digest([f for pattern in WEIGHTS for f in sorted(path.glob(pattern))])}/torch/fp32"
+
+
+def _digest(files: list[Path]) -> str:
+    try:
+        return hashlib.sha256("".join(catalog.sha256(file) for file in files).encode()).hexdigest()[:8]
+    except OSError as error:
+        raise ModelError(f"{error.filename} cannot be read ({error.strerror})") from None
+
+
+def _hub_identity(name: str) -> str:
+    repository, revision = _revision(name)
+    short = revision[:8] if re.fullmatch("[0-9a-f]{40}", revision) else revision
+    return f"{repository}@{short}/torch/fp32"
+
+
+def _fake_identity(name: str) -> str:
+    from quintet.models.fake import VERSION
+
+    return f"fake-{name}@{VERSION}"
+
+
+_IDENTITIES: dict[str, Callable[[str], str]] = {
+    "bundled": lambda name: catalog.entry(name).identity,
+    "dir": _dir_identity,
+    "hf": _hub_identity,
+    "fake": _fake_identity,
+}
