@@ -86,7 +86,7 @@ def test_cut_connections_are_resumed(server, tmp_path):
 
 def test_a_later_call_goes_on_where_the_last_one_stopped(server, tmp_path):
     server.cut_after = [100_000]
-    with pytest.raises(InputError, match="cannot be downloaded .*run it again to go on"):
+    with pytest.raises(InputError, match=r"cannot be downloaded .*run it again to go on"):
         fetch(server.url, tmp_path / "f", DIGEST, attempts=1)
     assert (tmp_path / "f.part").stat().st_size == 100_000
     assert not (tmp_path / "f").exists()

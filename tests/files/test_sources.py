@@ -116,7 +116,8 @@ def test_no_data_frame_library_is_loaded():
     code = (
         "import sys; from quintet.files.sources import rows_from_python; import quintet.files.tables, "
         "quintet.files.writers, quintet.files.fetch; list(rows_from_python([{'output': 'a'}])); "
-        "print(sorted({'pandas', 'polars', 'pyarrow', 'datasets', 'numpy', 'arro3', 'urllib.request'} & set(sys.modules)))"
+        "heavy = {'pandas', 'polars', 'pyarrow', 'datasets', 'numpy', 'arro3', 'urllib.request'}; "
+        "print(sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

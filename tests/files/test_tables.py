@@ -315,9 +315,10 @@ def test_the_streaming_json_reader_agrees_with_json_loads(rows, size, indent, as
 def test_any_bytes_give_rows_or_one_line(tmp_path_factory, content, format):
     path = tmp_path_factory.getbasetemp() / "any"
     path.write_bytes(content)
+    complaint, items = "", []
     try:
         items = list(open_table(path, format, skip_bad=True))
     except InputError as error:
-        assert "\n" not in str(error)
-    else:
-        assert [item.position.row for item in items] == list(range(1, len(items) + 1))
+        complaint = str(error)
+    assert "\n" not in complaint
+    assert [item.position.row for item in items] == list(range(1, len(items) + 1))

@@ -138,7 +138,7 @@ def test_pandas_reads_our_csv(tmp_path):
     frame = pd.read_csv(tmp_path / "a.csv", dtype={"id": str})
     assert frame["score"][0] == 0.1 + 0.2
     assert frame["output"][0] == rows[0]["output"]
-    assert list(csv.reader(io.StringIO((tmp_path / "a.csv").read_text())))[0] == ["id", "output", "score"]
+    assert next(csv.reader(io.StringIO((tmp_path / "a.csv").read_text()))) == ["id", "output", "score"]
 
 
 @pytest.mark.parametrize("format", [*FORMATS, "jsonl.gz", "csv.gz"])
@@ -175,10 +175,15 @@ def test_library_values(tmp_path):
 def test_an_error_leaves_nothing_behind(tmp_path, format):
     path = tmp_path / f"a.{format}"
     path.write_text("what was there")
-    with pytest.raises(KeyboardInterrupt), open_writer(path) as writer:
-        writer.write({"a": 1})
-        assert [p.name for p in tmp_path.iterdir() if p != path] == [f"a.{format}.part"]
-        raise KeyboardInterrupt
+
+    def interrupted() -> None:
+        with open_writer(path) as writer:
+            writer.write({"a": 1})
+            assert [p.name for p in tmp_path.iterdir() if p != path] == [f"a.{format}.part"]
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
     assert path.read_text() == "what was there"
 
