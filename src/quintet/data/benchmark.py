@@ -80,6 +80,8 @@ def load(name: str, folder: str | os.PathLike[str] | None = None, variant: str =
     reader = import_module(f"quintet.data.loaders.{known.loader}")
     try:
         rated: Rated = reader.read(raw, name, variant)
+        if not rated.examples:
+            raise ValueError("there are none")
     except (KeyError, TypeError, IndexError, AttributeError, ValueError) as problem:
         files = " or ".join(file.path for file in known.files) or name
         detail = " ".join(str(problem).split())[:80]
