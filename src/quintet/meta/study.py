@@ -26,7 +26,7 @@ from quintet.meta.correlate import (
     Nan,
     correlate_rows,
 )
-from quintet.meta.inputs import Names, Ratings, Scores
+from quintet.meta.inputs import Names, Ratings, Scores, mean_over_annotators
 from quintet.meta.pairwise import pairwise_accuracy
 from quintet.meta.records import CEILING, Record
 from quintet.meta.significance import (
@@ -287,7 +287,7 @@ class _Run:
                 continue
             single, rest = one_against_the_rest(table)
             draws = self._draws(rest, [list(single)])[0]
-            low, high = interval(np.nanmean(draws, axis=0), self.study.confidence)
+            low, high = interval(mean_over_annotators(draws.T), self.study.confidence)
             n = int(np.isfinite(table).any(axis=1).sum())
             groups = {BY_DOCUMENT: self.layout.documents, BY_SYSTEM: self.layout.systems}.get(self.study.level, n)
             records.append(
