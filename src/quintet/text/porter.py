@@ -1,4 +1,4 @@
-"""The Porter stemmer (Porter 1980) with his later amendments and those that NLTK adds, which rouge-score and METEOR use.
+"""The Porter stemmer (1980) with his later amendments and those of NLTK, which rouge-score and METEOR use.
 
 NLTK's additions: a short list of irregular forms, `ies`/`ied` kept as `ie` in words of four letters, `y` to `i` after
 any consonant, `alli` and `fulli` undone in step 2, and «vowel, consonant» counted as an ending of kind *o.
