@@ -73,6 +73,12 @@ def test_csv_and_tsv(tmp_path, name, mark, line_end):
     assert [item.position.row for item in items] == [1, 2, 3]
 
 
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_csv_without_commas(tmp_path, mark):
+    path = write(tmp_path, "a.csv", f"output{mark}source\na, b{mark}c\n")
+    assert values(open_table(path)) == [{"output": "a, b", "source": "c"}]
+
+
 def test_standard_input_without_a_name(monkeypatch):
     def feed(content: bytes):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))

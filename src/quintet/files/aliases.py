@@ -28,7 +28,7 @@ rewrite rewritten simplification paraphrase transferred"""
 _SOURCE = """source sources src document documents doc docs article articles input_sent source_text source_document
 input_text original original_text mr meaning_representation triples table_text"""
 _REFERENCES = """reference references ref refs reference_summary reference_response expected_output expectations
-expected_response gold gold_summary gold_response ground_truth groundtruth human_reference highlights target_text"""
+expected_response gold_summary gold_response ground_truth groundtruth human_reference highlights target_text"""
 _CONTEXT = "fact facts knowledge evidence context contexts retrieval_context grounding"
 _HISTORY = "history dialogue_history dialog_history conversation_history chat_history previous_turns messages"
 _FALLBACKS = {  # names that say little: taken only when nothing clearer is there
@@ -43,7 +43,6 @@ _FALLBACKS = {  # names that say little: taken only when nothing clearer is ther
     "dialog": "source",
     "target": "references",
     "targets": "references",
-    "label": "references",
 }
 
 # Within these three a list of names is a list of preferences; a second name never makes them ambiguous.

@@ -67,7 +67,7 @@ def _open_stream(path: Path, stream: io.BufferedReader, name: str, format: str |
 
         batches = ParquetRows(stream, name)
         return Table(name, batches, batches.columns, close=close)
-    rows = CsvRows(stream, name, "," if format == "csv" else "\t", skip_bad)
+    rows = CsvRows(stream, name, _delimiter(stream, name, format), skip_bad)
     return Table(name, rows, rows.columns, empty_is_missing=True, close=close)
 
 
@@ -107,6 +107,14 @@ def _format_by_content(stream: io.BufferedReader, name: str, expected: str | Non
     if head[:4] == b"PAR1":
         return "parquet"
     return "tsv" if b"\t" in first else "csv"
+
+
+def _delimiter(stream: io.BufferedReader, name: str, format: str) -> str:
+    """Where the comma is the decimal sign, spreadsheets write CSV with semicolons; some write tabs."""
+    header = peek(stream, 1, name).lstrip().partition(b"\n")[0]
+    if format == "csv" and b"," not in header:
+        return next((mark for mark in ("\t", ";") if mark.encode() in header), ",")
+    return "," if format == "csv" else "\t"
 
 
 def _close(stream: io.BufferedReader, path: Path) -> None:
