@@ -46,6 +46,12 @@ def found(names: str, task: str | None = None, explicit: str | None = None) -> d
          {"output": "hypo", "context": "fact", "history": "dialog_history"}),
         ("CTC", "fact", "hypo grounding", {"output": "hypo", "source": "grounding"}),
         ("USR", "dialogue", "response fact context", {"output": "response", "context": "fact", "history": "context"}),
+        ("DSTC10", "dialogue", "context response annotations model",
+         {"output": "response", "history": "context", "system": "model"}),
+        ("CTC", "rewriting", "model input_sent output_sent preservation",
+         {"output": "output_sent", "source": "input_sent", "system": "model"}),
+        ("plain", "dialogue", "Response responses Context fact",
+         {"output": "Response", "history": "Context", "context": "fact"}),
         ("GRUEN", "text", "Candidate overall", {"output": "Candidate"}),
         ("SummEval", "summarization", "id decoded references text model_id doc_id",
          {"output": "decoded", "source": "text", "references": ("references",), "id": "id", "system": "model_id",
@@ -75,6 +81,11 @@ def test_an_explicit_mapping_settles_the_rest():
     with pytest.raises(InputError, match=r"'prediction' and 'summary' could both be the output.*--columns output=pred"):
         found(names)
     assert found(names, None, "output=summary,source=text") == {"output": "summary", "source": "text"}
+    assert found("response context turns_before", "dialogue", "history=turns_before") == {
+        "output": "response",
+        "context": "context",
+        "history": "turns_before",
+    }
     assert found("a b c", None, " output = a , references=b,references=c ") == {
         "output": "a",
         "references": ("b", "c"),

@@ -73,6 +73,11 @@ def test_csv_and_tsv(tmp_path, name, mark, line_end):
     assert [item.position.row for item in items] == [1, 2, 3]
 
 
+def test_columns_without_a_name(tmp_path):
+    assert open_table(write(tmp_path, "a.csv", ",output\n0,a\n")).columns == ("", "output")
+    assert open_table(write(tmp_path, "a.csv", ",,output\n0,1,a\n")).columns == ("column 1", "column 2", "output")
+
+
 @pytest.mark.parametrize("mark", [";", "\t"])
 def test_csv_without_commas(tmp_path, mark):
     path = write(tmp_path, "a.csv", f"output{mark}source\na, b{mark}c\n")

@@ -22,7 +22,7 @@ class Claim:
 
 
 _OUTPUT = """output outputs system_output system_outputs model_output actual_output prediction predictions pred preds
-hypothesis hypotheses hypo hyp hyps candidate candidates response responses system_response generated_response reply
+hypothesis hypo hyp candidate response system_response generated_response reply output_sent
 summary system_summary generated_summary model_summary decoded generated generated_text generation completion
 rewrite rewritten simplification paraphrase transferred"""
 _SOURCE = """source sources src document documents doc docs article articles input_sent source_text source_document
@@ -33,6 +33,7 @@ _CONTEXT = "fact facts knowledge evidence context contexts retrieval_context gro
 _HISTORY = "history dialogue_history dialog_history conversation_history chat_history previous_turns messages"
 _FALLBACKS = {  # names that say little: taken only when nothing clearer is there
     "answer": "output",
+    "claim": "output",
     "input": "source",
     "inputs": "source",
     "text": "source",
@@ -48,10 +49,10 @@ _FALLBACKS = {  # names that say little: taken only when nothing clearer is ther
 # Within these three a list of names is a list of preferences; a second name never makes them ambiguous.
 PREFERRED = {
     "id": ("id", "example_id", "sample_id", "row_id", "uid", "item_id"),
-    "system": ("system", "system_id", "system_name", "model", "model_id", "model_name"),
+    "system": ("system", "system_id", "system_name", "sys_name", "model", "model_id", "model_name"),
     "group": (
         "group", "doc_id", "docid", "document_id", "article_id", "source_id", "dialogue_id", "dialog_id", "context_id",
-        "input_id", "segment_id",
+        "input_id", "segment_id", "sent_id",
     ),
 }  # fmt: skip
 
@@ -62,6 +63,8 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
     **{name: (Claim("context"),) for name in _CONTEXT.split()},
     **{name: (Claim("history"),) for name in _HISTORY.split()},
     **{name: (Claim(field, LAST),) for name, field in _FALLBACKS.items()},
+    # In the plural these are often raw lists beside the one output.
+    **{name: (Claim("output", WEAK),) for name in ("hypotheses", "hyps", "candidates", "responses")},
     # deepeval rows carry both; what was retrieved is what the output was made from.
     "context": (Claim("context", WEAK),),
     "contexts": (Claim("context", WEAK),),
@@ -96,9 +99,18 @@ TASK_CLAIMS: dict[str, dict[str, tuple[Claim, ...]]] = {
     },
     "text": {"text": (Claim("output"),), "paragraph": (Claim("output"),)},
     "data2text": {"data": (Claim("source"),), "table": (Claim("source"),), "utterance": (Claim("output"),)},
-    "rewriting": {"sentence": (Claim("source", WEAK),), "complex": (Claim("source"),), "simple": (Claim("output"),)},
+    "rewriting": {
+        "sentence": (Claim("source", WEAK),),
+        "complex": (Claim("source"),),
+        "orig_sent": (Claim("source"),),
+        "simple": (Claim("output"),),
+        "simp_sent": (Claim("output"),),
+    },
     "summarization": {"dialogue": (Claim("source"),), "dialog": (Claim("source"),)},
 }
+
+# With nothing else that could be the turns, what people call the context of a response is the turns.
+LONE_CONTEXT = ("context", "contexts")
 
 NUMBERED_REFERENCE = re.compile(r"(?:ref|reference|gold)_?(\d+)\Z")
 _WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

@@ -9,7 +9,7 @@ from typing import Any
 
 from quintet.core.example import Example
 from quintet.errors import InputError, MissingField, UnknownName
-from quintet.files.aliases import NUMBERED_REFERENCE, PREFERRED, claims, plain_name
+from quintet.files.aliases import LONE_CONTEXT, NUMBERED_REFERENCE, PREFERRED, claims, plain_name
 from quintet.files.values import texts, turns, value_at, whole_text
 
 TEXT_FIELDS = ("output", "source", "context", "references", "history")
@@ -192,6 +192,10 @@ def _recognised_texts(names: list[str], task: str | None, settled: set[str], whe
                 rivals = [*found.get(field, ()), *winners][:2]
                 raise _ambiguous(field, rivals, where)
             found[field] = (winners[0],)
+    if task == "dialogue" and not {"history", "source"} & (set(found) | settled):
+        context = found.get("context")
+        if context is not None and plain_name(context[0]) in LONE_CONTEXT:
+            found["history"] = found.pop("context")
     return found
 
 

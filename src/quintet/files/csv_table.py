@@ -68,6 +68,8 @@ class CsvRows:
             raise InputError("is empty", self._name, "the first line must name the columns")
         if self._complaint is not None:
             raise InputError(self._complaint, f"{self._name}, line {self._line}")
+        if names.count("") > 1:
+            names = [name or f"column {number}" for number, name in enumerate(names, start=1)]
         twice = [name for name in names if names.count(name) > 1]
         if twice:
             where = f"{self._name}, line {self._line}"
