@@ -55,7 +55,7 @@ NEIGHBOURS = 100
 """BM25 neighbours kept per article in the release."""
 
 
-def ask(dimension: str, yes: bool, mode: Mode = "released", **texts: str) -> YesNoItem:
+def ask(dimension: str, yes: bool, texts: Mapping[str, str], mode: Mode = "released") -> YesNoItem:
     """The prompt in parts; `</s>` between them is the network's business, so texts cannot forge it."""
     parts = list(PROMPTS[dimension])
     if dimension == "dialogue-groundedness" and mode == "paper":
@@ -148,8 +148,8 @@ def _of_dimension(
         bad = [text for text in (rule(own) for _ in range(negatives)) if text]
         if not bad:
             continue
-        items.append(ask(dimension, True, output=good, **texts))
-        items += [ask(dimension, False, output=text, **texts) for text in bad]
+        items.append(ask(dimension, True, {**texts, "output": good}))
+        items += [ask(dimension, False, {**texts, "output": text}) for text in bad]
         if limit and len(items) >= limit:
             break
     return items[:limit] if limit else items
@@ -219,7 +219,7 @@ def _dialogue_pair(
     if not bad or (bad == good and mode == "paper"):
         return []
     name = f"dialogue-{dimension}"
-    return [ask(name, True, mode, output=good, **texts), ask(name, False, mode, output=bad, **texts)]
+    return [ask(name, True, {**texts, "output": good}, mode), ask(name, False, {**texts, "output": bad}, mode)]
 
 
 def grounded_pair(fact: str, others: Sequence[str], rng: Random, paraphrase: Paraphraser) -> tuple[str, str] | None:

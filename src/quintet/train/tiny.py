@@ -1,0 +1,76 @@
+"""Random models of a few thousand weights with a tokenizer learnt from the rows: for smoke runs and tests.
+
+tiny:bert  tiny:roberta  tiny:albert  tiny:gpt2  tiny:t5
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from quintet.errors import UnknownName
+from quintet.train.torch_parts import need
+
+KINDS = ("bert", "roberta", "albert", "gpt2", "t5")
+_VOCABULARY = 400
+_POSITIONS = 130
+
+
+def tokenizer(kind: str, texts: Iterable[str]) -> Any:
+    """Word pieces for BERT and ALBERT, byte pairs for RoBERTa and GPT-2, `▁` pairs for T5."""
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+    if kind in ("bert", "albert"):
+        special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+        made = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+        made.normalizer = normalizers.BertNormalizer(lowercase=True)
+        made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        trainer: Any = trainers.WordPieceTrainer(vocab_size=_VOCABULARY, special_tokens=special, show_progress=False)
+    elif kind in ("roberta", "gpt2"):
+        special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"] if kind == "roberta" else ["<|endoftext|>"]
+        made = Tokenizer(models.BPE())
+        made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+        made.decoder = decoders.ByteLevel()
+        alphabet = pre_tokenizers.ByteLevel.alphabet()
+        trainer = trainers.BpeTrainer(
+            vocab_size=_VOCABULARY, special_tokens=special, initial_alphabet=alphabet, show_progress=False
+        )
+    elif kind == "t5":
+        made = Tokenizer(models.BPE(unk_token="<unk>"))
+        made.pre_tokenizer = pre_tokenizers.Metaspace()
+        made.decoder = decoders.Metaspace()
+        special = ["<pad>", "</s>", "<unk>"]
+        trainer = trainers.BpeTrainer(vocab_size=_VOCABULARY, special_tokens=special, show_progress=False)
+        # Yes and No must be single pieces, which a small corpus does not promise.
+        texts = [*texts, *["Yes No"] * 200]
+    else:
+        raise UnknownName("tiny model", kind, KINDS)
+    made.train_from_iterator(texts, trainer)
+    return made
+
+
+def config(kind: str, vocabulary: int, made: Any) -> Any:
+    """A transformers configuration with two narrow layers."""
+    transformers = need("transformers")
+    size: dict[str, Any] = {"vocab_size": vocabulary}
+    narrow = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+    makers: Mapping[str, Any] = {
+        "bert": lambda: transformers.BertConfig(**size, **narrow, max_position_embeddings=_POSITIONS, pad_token_id=0),
+        "albert": lambda: transformers.AlbertConfig(
+            **size, **narrow, embedding_size=16, max_position_embeddings=_POSITIONS, pad_token_id=0
+        ),
+        "roberta": lambda: transformers.RobertaConfig(
+            **size, **narrow, max_position_embeddings=_POSITIONS + 2, type_vocab_size=1, pad_token_id=1,
+            bos_token_id=0, eos_token_id=2,
+        ),
+        "gpt2": lambda: transformers.GPT2Config(
+            **size, n_embd=32, n_layer=2, n_head=2, n_positions=_POSITIONS, bos_token_id=0, eos_token_id=0
+        ),
+        "t5": lambda: transformers.T5Config(
+            **size, d_model=32, d_kv=16, d_ff=64, num_layers=2, num_heads=2, feed_forward_proj="gated-gelu",
+            tie_word_embeddings=False, decoder_start_token_id=0, pad_token_id=0, eos_token_id=1,
+        ),
+    }  # fmt: skip
+    if kind not in makers:
+        raise UnknownName("tiny model", kind, KINDS)
+    return makers[kind]()
