@@ -1,0 +1,140 @@
+"""BLEU, chrF and TER per example, as sacrebleu computes them, on sacrebleu's scale of 0 to 100."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+from quintet.core.dimension import Dimension
+from quintet.core.example import Example
+from quintet.core.metric import Metric, Row
+from quintet.core.score import EMPTY_OUTPUT, Score, no_score
+from quintet.metrics.baselines.references import NO_REFERENCE, references
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics import BLEU, CHRF, TER
+
+# sacrebleu is imported when first used: listing metrics must stay quick.
+
+
+@dataclass(frozen=True)
+class Bleu(Metric):
+    """Papineni et al. 2002 on single sentences; orders without any n-gram in the output are left out."""
+
+    order: int = 4
+    smoothing: Literal["exp", "floor", "add-k", "none"] = "exp"
+    """exp (Chen & Cherry's method 3, sacrebleu's default): each further order without a match halves the precision."""
+    smoothing_value: float | None = None
+    """For floor (0.1) and add-k (1)."""
+    tokenizer: str = "13a"
+    lowercase: bool = False
+
+    name = "bleu"
+    paper = "Papineni et al. 2002; Post 2018"
+    dimensions = (
+        Dimension("bleu", "How many n-grams does the output share with the references?", ("references",), high=100.0),
+    )
+
+    def _score(self, examples: Sequence[Example]) -> list[Row]:
+        scorer = _bleu(self)
+        return [{"bleu": self._score_one(scorer, example)} for example in examples]
+
+    def _score_one(self, scorer: BLEU, example: Example) -> Score:
+        known = [reference.text for reference in references(example)]
+        if not known:
+            return no_score(NO_REFERENCE)
+        found = scorer.sentence_score(example.output, known)
+        parts = {f"precision-{n}": float(p) for n, p in enumerate(found.precisions, 1)}
+        # Rounding lets a perfect match exceed 100 by 1e-14.
+        return Score(min(float(found.score), 100.0), parts={**parts, "brevity": float(found.bp)})
+
+
+@dataclass(frozen=True)
+class Chrf(Metric):
+    """Popović 2015: F-score over character n-grams; with `word_order` 2 it is chrF++."""
+
+    char_order: int = 6
+    word_order: int = 0
+    beta: int = 2
+    lowercase: bool = False
+    whitespace: bool = False
+
+    name = "chrf"
+    paper = "Popović 2015"
+    dimensions = (
+        Dimension("chrf", "How many character n-grams are shared with a reference?", ("references",), high=100.0),
+    )
+
+    def _score(self, examples: Sequence[Example]) -> list[Row]:
+        return [{"chrf": _value(_chrf(self), example, 100.0)} for example in examples]
+
+
+@dataclass(frozen=True)
+class Ter(Metric):
+    """Snover et al. 2006: edits and shifts that turn the output into a reference, per 100 reference words."""
+
+    normalized: bool = False
+    no_punct: bool = False
+    asian_support: bool = False
+    case_sensitive: bool = False
+
+    name = "ter"
+    paper = "Snover et al. 2006"
+    dimensions = (
+        Dimension("ter", "How much editing would the output need?", ("references",), high=None, higher_is_better=False),
+    )
+
+    def _score(self, examples: Sequence[Example]) -> list[Row]:
+        return [{"ter": _value(_ter(self), example)} for example in examples]
+
+    def _score_empty(self, example: Example) -> Row:
+        # Every reference word has to be inserted.
+        return {"ter": Score(100.0, flags=(EMPTY_OUTPUT,))}
+
+
+def _value(scorer: CHRF | TER, example: Example, high: float = float("inf")) -> Score:
+    known = [reference.text for reference in references(example)]
+    if not known:
+        return no_score(NO_REFERENCE)
+    return Score(min(float(scorer.sentence_score(example.output, known).score), high))
+
+
+@lru_cache
+def _bleu(metric: Bleu) -> BLEU:
+    from sacrebleu.metrics import BLEU
+
+    return BLEU(
+        lowercase=metric.lowercase,
+        tokenize=metric.tokenizer,
+        smooth_method=metric.smoothing,
+        smooth_value=metric.smoothing_value,
+        max_ngram_order=metric.order,
+        effective_order=True,
+    )
+
+
+@lru_cache
+def _chrf(metric: Chrf) -> CHRF:
+    from sacrebleu.metrics import CHRF
+
+    return CHRF(
+        char_order=metric.char_order,
+        word_order=metric.word_order,
+        beta=metric.beta,
+        lowercase=metric.lowercase,
+        whitespace=metric.whitespace,
+    )
+
+
+@lru_cache
+def _ter(metric: Ter) -> TER:
+    from sacrebleu.metrics import TER
+
+    return TER(
+        normalized=metric.normalized,
+        no_punct=metric.no_punct,
+        asian_support=metric.asian_support,
+        case_sensitive=metric.case_sensitive,
+    )
