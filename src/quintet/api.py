@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from quintet.core.example import FIELDS
 from quintet.core.item import Item, Scored
 from quintet.core.metric import Metric
 from quintet.core.parameters import build
 from quintet.core.result import Result
-from quintet.core.task import find_task
+from quintet.core.task import Task, find_task
 from quintet.engine.plan import Plan, plan_metrics, plan_task
 from quintet.engine.run import Tally, run
 from quintet.engine.store import DiskStore, NoStore, Store
-from quintet.errors import InputError
+from quintet.errors import InputError, UnknownName
 from quintet.files.items import Items
 from quintet.files.paths import cache_folder
+
+if TYPE_CHECKING:
+    from quintet.data.benchmark import Benchmark
+    from quintet.meta.inputs import Ratings, Scores
+    from quintet.meta.records import Record
 
 Columns = Mapping[str, str] | str | None
 
@@ -98,3 +104,106 @@ def stream(
     for scored in run(plan.columns, items, store, skip_bad=skip_bad, between_chunks=forget_all, tally=tally):
         on_row()
         yield scored
+
+
+def bench(
+    sets: Sequence[str],
+    metrics: Sequence[str] | str | None = None,
+    *,
+    scores: Sequence[tuple[str, str | Path]] = (),
+    dims: Sequence[str] | None = None,
+    level: str | None = None,
+    exclude_systems: Sequence[str] = (),
+    data: str | Path | None = None,
+    variant: str = "",
+    model: str | None = None,
+    cache: bool | str | Path = True,
+    baseline: str = "",
+    resamples: int = 1000,
+    on_row: Callable[[], None] = lambda: None,
+) -> list[Record]:
+    """How well metrics agree with people on public sets.
+
+    Without `metrics` and `scores` the bundled evaluator is judged: each dimension by its own metric. `scores` are files
+    of scores made elsewhere, as (name, path), matched by id.
+    """
+    from quintet.data.benchmark import load as load_benchmark
+    from quintet.meta.study import Study
+
+    records: list[Record] = []
+    for name in sets:
+        benchmark = load_benchmark(name, data, variant)
+        study = Study(
+            set=name,
+            level=level or benchmark.level,
+            dimensions=tuple(d for d in benchmark.dimensions if dims is None or d in dims),
+            exclude_systems=tuple(exclude_systems),
+            baseline=baseline,
+            resamples=resamples,
+            undefined="keep" if len(sets) > 1 else "raise",
+        )
+        if dims and not study.dimensions:
+            raise UnknownName(f"dimension of {name}", dims[0], benchmark.dimensions)
+        judged = [read_scores_file(path, called, benchmark) for called, path in scores]
+        if metrics or not scores:
+            judged.append(score_benchmark(benchmark, metrics, study.dimensions, model, cache, on_row))
+        records += study.run(ratings_of(benchmark), [one for found in judged for one in found])
+    return records
+
+
+def ratings_of(benchmark: Benchmark) -> Ratings:
+    """A benchmark as the judge sees it: ids, ratings, documents, systems; no texts."""
+    from quintet.meta.inputs import Ratings
+
+    units = benchmark.unit_examples()
+    return Ratings(
+        ids=[e.id for e in units],
+        values=benchmark.ratings,
+        annotators=benchmark.annotators,
+        documents=[e.group for e in units],
+        systems=[e.system for e in units],
+    )
+
+
+def score_benchmark(
+    benchmark: Benchmark,
+    metrics: Sequence[str] | str | None,
+    dims: Sequence[str],
+    model: str | None,
+    cache: bool | str | Path,
+    on_row: Callable[[], None] = lambda: None,
+) -> list[Scores]:
+    """Our scores of a benchmark's texts: named metrics against every dimension, or the task's own metric for each."""
+    import numpy as np
+
+    from quintet.meta.inputs import Scores
+
+    present = {f for e in benchmark.examples for f in FIELDS if e.has(f)}
+    if metrics:
+        plan = make_plan(None, None, metrics, present, model)
+    else:
+        task = find_task(benchmark.task)
+        plan = make_plan(benchmark.task, [d for d in dims if _answered(task, d)], None, present, model)
+    with closing(open_store(cache)) as store:
+        items = [Item(example) for example in benchmark.examples]
+        rows = list(stream(plan, items, store, skip_bad=True, on_row=on_row))
+    ids = [e.id for e in benchmark.unit_examples()]
+    table = {c.label: benchmark.per_unit(np.array([r.scores[c.label].value for r in rows])) for c in plan.columns}
+    if metrics:
+        return [Scores(label, values, ids, plan.signatures[label]) for label, values in table.items()]
+    return [Scores("quintet", table, ids, plan.signatures)]
+
+
+def _answered(task: Task, dimension: str) -> bool:
+    return dimension in task.dimensions and task.dimensions[dimension].metric is not None
+
+
+def read_scores_file(path: str | Path, called: str, benchmark: Benchmark) -> list[Scores]:
+    """A file of scores made elsewhere, any table format, matched by id."""
+    from quintet.files.records import Record as FileRecord
+    from quintet.files.tables import open_table
+    from quintet.meta.inputs import read_scores
+
+    with open_table(str(path)) as table:
+        rows = [record.values for record in table if isinstance(record, FileRecord)]
+    return read_scores(rows, benchmark.dimensions, called, str(path))

@@ -35,9 +35,12 @@ class Alignment:
         start = int(self.starts[index])
         return index > 0 and start == int(self.ends[index - 1]) and self.text[start - 1 : start + 1].isalnum()
 
-    def content(self) -> NDArray[np.bool_]:
-        """Units that are not English stop words; a word piece inside a word is never one."""
-        return np.array([self.continues(i) or not is_stopword(self.unit(i)) for i in range(len(self.values))], bool)
+    def content(self, punctuation: bool = False) -> NDArray[np.bool_]:
+        """Units that are not English stop words (nor, by default, punctuation); a piece inside a word never is one."""
+        units = [self.unit(i) for i in range(len(self.values))]
+        listed = [is_stopword(unit) and not self.continues(i) for i, unit in enumerate(units)]
+        marks = [not punctuation and not any(c.isalnum() for c in unit) for unit in units]
+        return ~(np.array(listed, bool) | np.array(marks, bool))
 
     def aggregate(self, how: Aggregate, keep: NDArray[np.bool_] | None = None) -> float:
         """Mean or sum over the kept units; over none it is 0, as in the released package."""

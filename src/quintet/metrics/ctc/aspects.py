@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
-from quintet.core.metric import Metric, Row
+from quintet.core.metric import Row
 from quintet.core.score import EMPTY_OUTPUT, Score, Span
 from quintet.metrics.ctc.alignment import Aggregate, Alignment
-from quintet.metrics.ctc.embedding import align_by_embedding
-from quintet.models.open import identity, open_model
-from quintet.models.roles import Long
+from quintet.metrics.ctc.embedding import align_vectors
+from quintet.metrics.encoder_metric import EncoderMetric
+from quintet.models.centre import token_mean
 
-StopWords = Literal["keep", "drop", "drop-unstripped"]
+StopWords = Literal["keep", "drop", "drop-listed", "drop-unstripped"]
 Pair = tuple[str, str]
 
 UNBOUNDED = -float("inf")
@@ -26,37 +26,34 @@ _BETWEEN = "\n\n\n"
 
 
 @dataclass(frozen=True)
-class CtcMetric(Metric):
+class CtcMetric(EncoderMetric):
     """What every aspect shares: the aligner, what is left out, and how units become one number."""
 
-    model: str = "bundled:gte-small"
-    layer: int = 9
-    """bert_score's choice for BERT encoders of twelve layers, which the paper follows."""
+    layer: int = 12
+    """Validation sets prefer the last layer once the mean is taken away; the paper follows bert_score (9 for BERT)."""
+    center: bool = True
+    """Takes the model's mean sub-word vector away before cosines, which otherwise all lie near 1. The paper does not."""
     stopwords: StopWords = "keep"
-    """drop-unstripped: the paper's code compared " the" with "the", so RoBERTa kept its stop words."""
+    """drop: stop words and punctuation; drop-listed: stop words only, as released; drop-unstripped: the paper's run
+    compared " the" with "the", so RoBERTa kept its stop words."""
     aggregate: Aggregate = "mean"
-    long: Long = "window"
-    """cut: the paper's truncation at the model's length, which loses the tail of a document."""
 
     paper: ClassVar[str] = "Deng, Tan et al. 2021"
 
-    def prepare(self) -> None:
-        open_model(self.model).announce(self.layer)
-
-    def model_identities(self) -> Mapping[str, str]:
-        return {"model": identity(self.model)}
-
     def _align(self, pairs: Sequence[Pair]) -> list[Alignment]:
-        return align_by_embedding(open_model(self.model), pairs, self.layer, self.long)
+        vectors = self.embed([text for pair in pairs for text in pair])
+        mean = token_mean(self.model, self.layer) if self.center else None
+        return [align_vectors(vectors[a], vectors[b], mean) for a, b in pairs]
 
     def _kept(self, alignment: Alignment) -> NDArray[np.bool_] | None:
         if self.stopwords == "keep":
             return None
-        if self.stopwords == "drop":
-            return alignment.content()
+        content = alignment.content(punctuation=self.stopwords != "drop")
+        if self.stopwords != "drop-unstripped":
+            return content
         # Only a unit at the very start carries no space before it and could match the list.
         spaced = np.array([i > 0 and not alignment.continues(i) for i in range(len(alignment.values))], bool)
-        return alignment.content() | spaced
+        return content | spaced
 
     def _value(self, alignment: Alignment) -> float:
         return alignment.aggregate(self.aggregate, self._kept(alignment))

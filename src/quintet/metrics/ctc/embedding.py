@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from quintet.metrics.ctc.alignment import Alignment
-from quintet.models.roles import Embedder, Long, TokenVectors
+from quintet.models.roles import TokenVectors
 
 _BLOCK = 4096
 """Columns of the cosine matrix held at once, so that a text of a megabyte fits in memory."""
 
 
-def align_by_embedding(embedder: Embedder, pairs: Sequence[tuple[str, str]], layer: int, long: Long) -> list[Alignment]:
-    """One encoder pass per distinct text, whatever the number of pairs it stands in."""
-    distinct = list(dict.fromkeys(text for pair in pairs for text in pair))
-    vectors = dict(zip(distinct, embedder.embed(distinct, layer, long), strict=True))
-    return [align_vectors(vectors[a], vectors[b]) for a, b in pairs]
+def align_vectors(a: TokenVectors, b: TokenVectors, mean: NDArray[np.float32] | None = None) -> Alignment:
+    """Special tokens take no part. A text without tokens aligns with nothing: 0 for every unit.
 
-
-def align_vectors(a: TokenVectors, b: TokenVectors) -> Alignment:
-    """Special tokens take no part. A text without tokens aligns with nothing: 0 for every unit."""
+    `mean` is taken away from every vector first: the vectors of one model point nearly the same way.
+    """
     inner_a, inner_b = a.inner, b.inner
     values = np.full(len(inner_a), -np.inf)
     best = np.full(len(inner_a), -1, np.int64)
     if len(inner_b) == 0:
         values = np.zeros(len(inner_a))
     elif len(inner_a):
-        left = _unit_length(inner_a.vectors)
+        left = _unit_length(inner_a.vectors, mean)
         for start in range(0, len(inner_b), _BLOCK):
-            cosines = left @ _unit_length(inner_b.vectors[start : start + _BLOCK]).T
+            cosines = left @ _unit_length(inner_b.vectors[start : start + _BLOCK], mean).T
             winner = cosines.argmax(axis=1)
             top = cosines[np.arange(len(left)), winner]
             better = top > values
@@ -42,6 +36,7 @@ def align_vectors(a: TokenVectors, b: TokenVectors) -> Alignment:
     return Alignment(a.text, inner_a.starts, inner_a.ends, np.clip(values, -1.0, 1.0), support, a.cut, b.cut)
 
 
-def _unit_length(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+def _unit_length(vectors: NDArray[np.float32], mean: NDArray[np.float32] | None) -> NDArray[np.float32]:
+    vectors = vectors if mean is None else vectors - mean
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return (vectors / np.where(norms == 0.0, 1.0, norms)).astype(np.float32)

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from quintet.core.item import Scored
 from quintet.engine.plan import Plan
-from quintet.meta.significance import mean_interval
+from quintet.meta.means import mean_interval
 from quintet.serve.cli.screen import number, plain_table
 
 
