@@ -156,8 +156,10 @@ def test_permutation_stops_early_where_nothing_is_to_be_found():
     truth = rng.normal(size=80)
     first, second = truth + rng.normal(size=80), truth + rng.normal(size=80)
     long = permutation_test(truth, first, second, count=100_000, seed=5)
-    assert long.p == pytest.approx(permutation_test(truth, first, second, count=3000, seed=8).p, abs=0.15)
-    assert round(100 / long.p) == pytest.approx(100 / long.p)  # a hundred successes in a whole number of swaps
+    assert long.p == pytest.approx(permutation_test(truth, first, second, count=399, seed=8).p, abs=0.1)
+    swaps = significance.ENOUGH / long.p
+    assert round(swaps) == pytest.approx(swaps)
+    assert swaps < 10_000
 
 
 def test_a_metric_against_itself_is_no_difference():

@@ -31,8 +31,8 @@ from quintet.meta.correlate import (
 from quintet.meta.distributions import t_cdf, t_two_sided
 
 UNITS = ("items", "documents", "systems", "both")
-ENOUGH = 100
-"""A permutation test stops when this many swaps beat the observed difference: p is then known to a tenth."""
+ENOUGH = 400
+"""A permutation test stops when this many swaps beat the observed difference: p is then known to a twentieth."""
 
 Alternative = Literal["two-sided", "greater"]
 

@@ -69,7 +69,7 @@ class Study:
     """A metric to test all others against."""
     test: Literal["permutation", "williams"] = "permutation"
     permutations: int = 0
-    """Zero: a thousand, or a hundred for each test, since with fewer none could pass the correction for many."""
+    """Zero: 2,000, or 100 for each test where these are more: with fewer, none could pass the correction for many."""
     ceiling: bool = True
     """A record for people themselves where single ratings are known."""
     seed: int = 0
@@ -270,7 +270,7 @@ class _Run:
         study = self.study
         if study.test == "williams":
             return williams_test(people, row, other, study.interval_of).p
-        count = study.permutations or max(1000, 100 * len(self._pairs()))
+        count = study.permutations or max(2000, 100 * len(self._pairs()))
         return permutation_test(
             people, row, other, self.layout, study.level, study.interval_of, "both", count, study.seed
         ).p
