@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.metric import Row
-from quintet.core.score import EMPTY_OUTPUT, Score, no_score
+from quintet.core.score import EMPTY_OUTPUT, Score
 from quintet.metrics.baselines.idf import IdfMetric
-from quintet.metrics.baselines.references import NO_REFERENCE, harmonic_mean, references, texts_of
+from quintet.metrics.baselines.references import harmonic_mean, no_reference, references, texts_of
 from quintet.metrics.baselines.units import NO_WORDS, Floats, unit_vectors, word_evidence
 from quintet.models.roles import TokenVectors
 
@@ -51,7 +51,7 @@ class BertScore(IdfMetric):
     def _score_one(self, example: Example, found: Mapping[str, TokenVectors]) -> Score:
         mine, known = found[example.output], references(example)
         if not known:
-            return no_score(NO_REFERENCE)
+            return no_reference(self._rescale(0.0))
         if len(mine) <= 2:
             return Score(self._rescale(0.0), flags=(NO_WORDS,))
         matches = [self._match(mine, found[reference.text]) for reference in known]

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.metric import Metric, Row
-from quintet.core.score import Score, no_score
+from quintet.core.score import Score
 from quintet.metrics.baselines.frequencies import frequencies_identity, read_frequencies
-from quintet.metrics.baselines.references import NO_REFERENCE, references
+from quintet.metrics.baselines.references import no_reference, references
 from quintet.text.ngrams import ngrams
 from quintet.text.tokens import words
 
@@ -45,7 +45,7 @@ class Cider(Metric):
     def _score_one(self, example: Example, idf: Callable[[str], float]) -> Score:
         known = [_words(reference.text) for reference in references(example)]
         if not known:
-            return no_score(NO_REFERENCE)
+            return no_reference(0.0)
         output = _words(example.output)
         parts = {}
         for n in range(1, self.n + 1):

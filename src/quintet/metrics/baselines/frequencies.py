@@ -52,8 +52,11 @@ def read_frequencies(path: str) -> Frequencies:
 
 
 def frequencies_identity(path: str) -> str:
-    """For signatures: the name and digest of the file."""
-    return f"{Path(path).name}@{_digest(path, *_stamp(path))}"
+    """For signatures: the name and digest of the file. That it is missing is for `prepare` to say."""
+    try:
+        return f"{Path(path).name}@{_digest(path, *_stamp(path))}"
+    except InputError:
+        return f"{Path(path).name}@absent"
 
 
 def _stamp(path: str) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.metric import Row
 from quintet.core.score import Score, Span
-from quintet.metrics.baselines.references import Reference, lowest_reference, texts_of
+from quintet.metrics.baselines.references import Reference, nearest_reference, texts_of
 from quintet.metrics.baselines.units import NO_WORDS, Floats, Words, unit_vectors, word_vectors
 from quintet.metrics.encoder_metric import EncoderMetric
 from quintet.text.sentences import sentences
@@ -60,7 +60,7 @@ class MoversDistance(EncoderMetric):
 
     def _score_one(self, example: Example, loads: Mapping[str, Load], cut: int) -> Score:
         mine = loads[example.output]
-        found = lowest_reference(example, lambda reference: _against(mine, loads[reference.text], reference))
+        found = nearest_reference(example, lambda reference: _against(mine, loads[reference.text], reference), HIGH)
         return replace(found, cut={"output": cut}) if cut else found
 
     def _load(self, text: str, found: Words) -> Load:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from quintet.core.example import Example
-from quintet.core.score import Score, Span, no_score
+from quintet.core.score import Score, Span
 from quintet.text.tokens import Piece
 
 NO_REFERENCE = "no reference with a visible character"
@@ -40,12 +40,18 @@ def best_reference(
 ) -> Score:
     """The score against the reference that is best by `better`; the first of equals."""
     found = references(example)
-    return max(map(score, found), key=better) if found else no_score(NO_REFERENCE)
+    return max(map(score, found), key=better) if found else no_reference(0.0)
 
 
-def lowest_reference(example: Example, score: Callable[[Reference], Score]) -> Score:
+def nearest_reference(example: Example, distance: Callable[[Reference], Score], furthest: float) -> Score:
     """For distances."""
-    return best_reference(example, score, lambda s: -s.value)
+    found = references(example)
+    return min(map(distance, found), key=lambda s: s.value) if found else no_reference(furthest)
+
+
+def no_reference(worst: float) -> Score:
+    """Nothing to agree with, as when the output is empty."""
+    return Score(worst, flags=(NO_REFERENCE,))
 
 
 def harmonic_mean(precision: float, recall: float) -> float:

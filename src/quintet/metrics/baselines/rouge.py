@@ -24,8 +24,7 @@ _WORD = re.compile("[a-z0-9]+")
 
 @dataclass(frozen=True)
 class Rouge(Metric):
-    variant: str = "rouge1"
-    """rouge1 to rouge9, or rougeL."""
+    variant: Literal["rouge1", "rouge2", "rouge3", "rouge4", "rougeL"] = "rouge1"
     part: Literal["f", "p", "r"] = "f"
     """Of the reference with the highest F, as rouge-score does."""
     stem: bool = False
@@ -39,8 +38,8 @@ class Rouge(Metric):
     )
 
     def __post_init__(self) -> None:
-        if not re.fullmatch("rouge(?:[1-9]|L)", self.variant):
-            raise InputError(f"no such variant {self.variant!r}", "rouge", "choose rouge1 to rouge9 or rougeL")
+        if not re.fullmatch("rouge[1-4L]", self.variant):
+            raise InputError(f"no such variant {self.variant!r}", "rouge", "choose rouge1 to rouge4 or rougeL")
 
     def _score(self, examples: Sequence[Example]) -> list[Row]:
         return [{"rouge": self._score_one(example)} for example in examples]

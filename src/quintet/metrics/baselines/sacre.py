@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.metric import Metric, Row
-from quintet.core.score import EMPTY_OUTPUT, Score, no_score
-from quintet.metrics.baselines.references import NO_REFERENCE, references
+from quintet.core.score import EMPTY_OUTPUT, Score
+from quintet.metrics.baselines.references import no_reference, references
 
 if TYPE_CHECKING:
     from sacrebleu.metrics import BLEU, CHRF, TER
@@ -44,7 +44,7 @@ class Bleu(Metric):
     def _score_one(self, scorer: BLEU, example: Example) -> Score:
         known = [reference.text for reference in references(example)]
         if not known:
-            return no_score(NO_REFERENCE)
+            return no_reference(0.0)
         found = scorer.sentence_score(example.output, known)
         parts = {f"precision-{n}": float(p) for n, p in enumerate(found.precisions, 1)}
         # Rounding lets a perfect match exceed 100 by 1e-14.
@@ -68,7 +68,7 @@ class Chrf(Metric):
     )
 
     def _score(self, examples: Sequence[Example]) -> list[Row]:
-        return [{"chrf": _value(_chrf(self), example, 100.0)} for example in examples]
+        return [{"chrf": _value(_chrf(self), example, worst=0.0)} for example in examples]
 
 
 @dataclass(frozen=True)
@@ -87,18 +87,16 @@ class Ter(Metric):
     )
 
     def _score(self, examples: Sequence[Example]) -> list[Row]:
-        return [{"ter": _value(_ter(self), example)} for example in examples]
+        return [{"ter": _value(_ter(self), example, worst=100.0)} for example in examples]
 
     def _score_empty(self, example: Example) -> Row:
         # Every reference word has to be inserted.
         return {"ter": Score(100.0, flags=(EMPTY_OUTPUT,))}
 
 
-def _value(scorer: CHRF | TER, example: Example, high: float = float("inf")) -> Score:
+def _value(scorer: CHRF | TER, example: Example, worst: float) -> Score:
     known = [reference.text for reference in references(example)]
-    if not known:
-        return no_score(NO_REFERENCE)
-    return Score(min(float(scorer.sentence_score(example.output, known).score), high))
+    return Score(float(scorer.sentence_score(example.output, known).score)) if known else no_reference(worst)
 
 
 @lru_cache
