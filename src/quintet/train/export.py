@@ -22,22 +22,24 @@ from typing import Any
 from quintet._version import __version__
 from quintet.errors import ModelError
 from quintet.train.assemble import Assembled, with_head
+from quintet.train.network import hidden_size
 from quintet.train.opening import bare_from_folder, needed_kind
 from quintet.train.recipe import Model, Recipe
 from quintet.train.torch_parts import need
 from quintet.train.trainer import load_weights, plain_weights
 
 ROLES = {
-    "sequence": "PairClassifier",
-    "pooled": "PairClassifier",
-    "regressor": "PairRegressor",
-    "tagger": "TokenTagger",
-    "grade": "PairRegressor",
-    "yesno": "YesNo",
-    "yesno-causal": "YesNo",
-    "mlm": "MaskedLM",
-    "causal": "CausalLM",
+    "sequence": "pair-classifier",
+    "pooled": "pair-classifier",
+    "regressor": "regressor",
+    "tagger": "token-tagger",
+    "grade": "regressor",
+    "yesno": "yes-no",
+    "yesno-causal": "yes-no",
+    "mlm": "masked-lm",
+    "causal": "causal-lm",
 }
+"""The role of `quintet.models.roles` that a head plays unless the recipe names another."""
 
 
 @dataclass(frozen=True)
@@ -98,10 +100,13 @@ def write_toml(
         f"name = {_quoted(recipe.name)}",
         f"family = {_quoted(recipe.family)}",
         f"about = {_quoted(recipe.about)}",
-        f"role = {_quoted(ROLES[model.head])}",
+        f"role = {_quoted(model.role or ROLES[model.head])}",
         f"head = {_quoted(model.head)}",
         f"labels = {_quoted(list(model.labels))}",
         f"architecture = {_quoted(made.base.config.model_type)}",
+        f"layers = {_layers(made.base.config)}",
+        f"width = {hidden_size(made.base.config)}",
+        f"max_tokens = {model.max_tokens}",
         f"started_from = {_quoted(model.start if not model.start.startswith('dir:') else 'dir')}",
         f"recipe_sha256 = {_quoted(recipe.digest)}",
         f"quintet = {_quoted(__version__)}",
@@ -109,7 +114,7 @@ def write_toml(
         "",
         "[input]",
         *(f"{key} = {_quoted(getattr(model, key))}" for key in
-          ("max_tokens", "first_tokens", "second_tokens", "truncate", "drop_cls")),
+          ("first_tokens", "second_tokens", "truncate", "drop_cls")),
         "",
         "[shape]",
         *(f"{key} = {_quoted(value)}" for key, value in
@@ -134,6 +139,10 @@ def write_toml(
 def _quoted(value: Any) -> str:
     """JSON's strings, numbers, booleans and flat lists are TOML's too."""
     return json.dumps(value, ensure_ascii=False)
+
+
+def _layers(config: Any) -> int:
+    return int(getattr(config, "num_hidden_layers", 0) or getattr(config, "n_layer", 0) or config.num_layers)
 
 
 def _sha256(path: Path) -> str:
@@ -183,11 +192,12 @@ def open_trained(folder: Path) -> Assembled:
         if not path.is_file() or _sha256(path) != wanted:
             raise ModelError(f"{path} is missing or not the file that model.toml names")
     known = {item.name for item in dataclasses.fields(Model)}
-    shape = {**table["input"], **table["shape"]}
+    shape = {**table["input"], **table["shape"], "max_tokens": table["max_tokens"], "role": table["role"]}
     plain: dict[str, Any] = {key: value for key, value in shape.items() if key in known}
     plain["layers"] = tuple(plain["layers"])
     options = {key: value for key, value in shape.items() if key not in known}
-    model = Model(f"dir:{folder}", table["head"], tuple(table["labels"]), **plain, options=options)
+    labels = tuple(table["labels"])
+    model = Model(start=f"dir:{folder}", head=table["head"], labels=labels, options=options, **plain)
     base = bare_from_folder(folder, needed_kind(model), max(1, len(model.labels)))
     made = with_head(model, base, (), max(1, len(model.labels)), folder)
     load_weights(made.network, folder / "model.safetensors")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from quintet.errors import InputError, ModelError, UnknownName
+from quintet.models.hub import snapshot
 from quintet.train import tiny
 from quintet.train.encode import TextEncoder
 from quintet.train.recipe import Model
@@ -63,7 +64,9 @@ def open_base(spec: str, kind: str, texts: Iterable[str] = (), labels: int = 2) 
             return _own_encoder(folder)
         return _pretrained(str(folder), kind, labels, {"local_files_only": True}, spec)
     name, _, revision = rest.partition("@")
-    return _pretrained(name, kind, labels, {"revision": revision or "main"}, spec)
+    folder = snapshot(name, revision or "main")
+    _check_folder(folder)
+    return _pretrained(str(folder), kind, labels, {"local_files_only": True}, spec)
 
 
 def _tiny(kind_of_model: str, kind: str, texts: Iterable[str], labels: int) -> Base:

@@ -56,6 +56,8 @@ class Data:
 class Model:
     start: str
     head: str
+    role: str = ""
+    """What it is for, if not what its head is for otherwise; see `quintet.models.roles`."""
     labels: tuple[str, ...] = ()
     """Names of the classes, in the order of the outputs."""
     max_tokens: int = 512
