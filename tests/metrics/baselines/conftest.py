@@ -8,8 +8,8 @@ from quintet.core.example import Example
 
 WORDS = (
     "the a an cat cats sat sitting on mat mats dog runs running ran quickly nation national nations U.S. 3.5 1,000 "
-    "don't it's well-known happy happily agreed agreement , . ! ? ; : ( ) \" ' % $ Ångström naïve İstanbul 你好 🙂 The A "
-    "news skies dying relational 12:30 email@example.com"
+    "don't it's well-known happy happily agreed agreement , . ! ? ; : ( ) \" ' % $ Ångström naïve İstanbul 你好 🙂 The "
+    "A news skies dying relational 12:30 email@example.com"
 )
 
 

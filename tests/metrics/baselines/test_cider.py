@@ -64,7 +64,9 @@ def test_signature_follows_the_content_of_the_file(tmp_path):
     assert Cider(df=str(path)).signature != before != Cider().signature
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"documents": 0, "counts": {}}', '{"documents": 2, "counts": {"a": 3}}'])
+@pytest.mark.parametrize(
+    "content", ["", "[]", '{"documents": 0, "counts": {}}', '{"documents": 2, "counts": {"a": 3}}']
+)
 def test_bad_files_are_named(tmp_path, content):
     path = tmp_path / "df.json"
     path.write_text(content)
