@@ -224,7 +224,9 @@ def plain_nearest(texts: list[str], owners: list[int], index: int) -> float:
 
 def test_nearest_equals_its_twin() -> None:
     rng = Random(5)
-    texts = [" ".join(rng.sample("red blue green fish bird tree house lamp".split(), 4)) for _ in range(12)]
+    texts = [
+        " ".join(rng.sample(["red", "blue", "green", "fish", "bird", "tree", "house", "lamp"], 4)) for _ in range(12)
+    ]
     texts = list(dict.fromkeys(texts))
     owners = [i // 2 for i in range(len(texts))]
     table = im2.Nearest(texts, owners)
@@ -246,7 +248,10 @@ def test_five_classes_from_other_scales() -> None:
     assert [im2.five_point(v, (0, 2)) for v in (0, 1, 2)] == [1, 3, 5]
     rated = [Rated("c", "r", {"grammar": (1, 3)}, "x"), Rated("c", "s", {"grammar": (3, 3)}, "x")]
     assert {(i.second, i.label) for i in im2.five_classes(rated, 0, Random(0))} == {("r", 2), ("s", 4)}
-    assert {(i.second, i.target) for i in im2.five_classes(rated, 0, Random(0), mode="paper")} == {("r", 3.0), ("s", 5.0)}
+    assert {(i.second, i.target) for i in im2.five_classes(rated, 0, Random(0), mode="paper")} == {
+        ("r", 3.0),
+        ("s", 5.0),
+    }
 
 
 def test_grade_ranks_true_above_wrong() -> None:

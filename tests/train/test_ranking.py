@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from quintet.text import textrank
 from quintet.text.bm25 import Bm25
 
-token = st.sampled_from("a b c d e f g".split())
+token = st.sampled_from(["a", "b", "c", "d", "e", "f", "g"])
 documents = st.lists(st.lists(token, min_size=1, max_size=12), min_size=1, max_size=8)
 
 
@@ -53,7 +53,7 @@ def test_bm25_golden() -> None:
 
 def test_textrank_is_the_leading_eigenvector() -> None:
     rng = Random(4)
-    words = "river bridge stone water boat town market flood road house".split()
+    words = ["river", "bridge", "stone", "water", "boat", "town", "market", "flood", "road", "house"]
     texts = [" ".join(rng.choices(words, k=6)) for _ in range(7)]
     stems = [textrank.content_stems(text) for text in texts]
     n = len(texts)

@@ -153,9 +153,9 @@ def word_weights(words: Sequence[str], encoded: Encoded) -> NDArray[np.float32]:
     for number, (start, end) in enumerate(encoded.offsets):
         while at < len(bounds) and bounds[at][1] <= start:
             at += 1
-        for index in range(at, len(bounds)):
-            if bounds[index][0] >= end:
-                break
+        held = [index for index in range(at, len(bounds)) if bounds[index][0] < end]
+        # A sub-word that is only the blank before a word (a lone `Ġ`) goes with that word, as in the release.
+        for index in held or [at][: len(bounds) - at]:
             out[index, encoded.first[0] + number] = 1.0
     shared = out.sum(axis=0, keepdims=True)
     return out / np.maximum(shared, 1.0)

@@ -5,6 +5,8 @@ tiny:bert  tiny:roberta  tiny:albert  tiny:gpt2  tiny:t5
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -22,17 +24,18 @@ def tokenizer(kind: str, texts: Iterable[str]) -> Any:
 
     if kind in ("bert", "albert"):
         special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-        made = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+        made = Tokenizer(models.WordPiece(_pieces(texts, special), unk_token="[UNK]"))
         made.normalizer = normalizers.BertNormalizer(lowercase=True)
         made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-        trainer: Any = trainers.WordPieceTrainer(vocab_size=_VOCABULARY, special_tokens=special, show_progress=False)
-    elif kind in ("roberta", "gpt2"):
+        made.add_special_tokens(special)
+        return made
+    if kind in ("roberta", "gpt2"):
         special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"] if kind == "roberta" else ["<|endoftext|>"]
         made = Tokenizer(models.BPE())
         made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
         made.decoder = decoders.ByteLevel()
         alphabet = pre_tokenizers.ByteLevel.alphabet()
-        trainer = trainers.BpeTrainer(
+        trainer: Any = trainers.BpeTrainer(
             vocab_size=_VOCABULARY, special_tokens=special, initial_alphabet=alphabet, show_progress=False
         )
     elif kind == "t5":
@@ -41,12 +44,21 @@ def tokenizer(kind: str, texts: Iterable[str]) -> Any:
         made.decoder = decoders.Metaspace()
         special = ["<pad>", "</s>", "<unk>"]
         trainer = trainers.BpeTrainer(vocab_size=_VOCABULARY, special_tokens=special, show_progress=False)
-        # Yes and No must be single pieces, which a small corpus does not promise.
-        texts = [*texts, *["Yes No"] * 200]
     else:
         raise UnknownName("tiny model", kind, KINDS)
-    made.train_from_iterator(texts, trainer)
+    # Yes and No must be single pieces, which a small corpus does not promise.
+    made.train_from_iterator([*texts, *["Yes No"] * 200], trainer)
     return made
+
+
+def _pieces(texts: Iterable[str], special: list[str]) -> dict[str, int]:
+    """Letters, inner letters and the commonest words: the library's own trainer numbers them anew each time."""
+    counts = Counter(word for text in texts for word in re.findall(r"\w+|[^\w\s]", text.lower()))
+    letters = sorted({letter for word in counts for letter in word})
+    common = sorted((word for word in counts if len(word) > 1), key=lambda word: (-counts[word], word))
+    room = max(0, _VOCABULARY - len(special) - 2 * len(letters))
+    names = [*special, *letters, *(f"##{letter}" for letter in letters), *common[:room]]
+    return {name: number for number, name in enumerate(names)}
 
 
 def config(kind: str, vocabulary: int, made: Any) -> Any:

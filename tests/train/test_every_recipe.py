@@ -1,0 +1,212 @@
+# ruff: noqa: E402 - what follows needs packages that may be absent
+"""Every recipe end to end on made-up rows and tiny random models; the folder it leaves can be opened and used."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from quintet.errors import InputError, ModelError
+from quintet.train import recipe
+from quintet.train.export import open_trained, release_of
+from quintet.train.heads import _moved
+from quintet.train.onnx_export import export_onnx
+from quintet.train.opening import open_base
+from quintet.train.run import Trained, _data_folder, _items, run_recipe
+
+NAMES = recipe.names()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory):
+    done: dict[str, Trained] = {}
+
+    def get(name: str) -> Trained:
+        if name not in done:
+            done[name] = run_recipe(name, out=tmp_path_factory.mktemp(name), smoke=True, device="cpu")
+        return done[name]
+
+    return get
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_recipe_runs_and_its_folder_opens(name: str, trained) -> None:
+    result = trained(name)
+    folder = result.folder
+    table = tomllib.loads((folder / "model.toml").read_text(encoding="utf-8"))
+    assert table["recipe_sha256"] == recipe.load(name, smoke=True).digest
+    assert table["release"] == "yes"
+    assert {"config.json", "model.safetensors", "tokenizer.json"} <= set(table["sha256"])
+    assert table["data"][0]["licence"] == "made up for quintet"
+    logs = list(folder.parent.rglob("log.jsonl"))
+    assert all("loss" in json.loads(line) for log in logs for line in log.read_text().splitlines())
+    made = open_trained(folder)
+    items = made.head.prepare(_items(result.recipe, _data_folder(None, True))[0][:4])
+    batch = _moved(made.head.collate(items, 0), made.network)
+    with torch.no_grad():
+        truth, guess = made.head.guess(made.network, batch)
+    assert len(truth) == len(guess) > 0
+    assert np.isfinite(np.asarray(guess)).all()
+
+
+def test_two_runs_give_the_same_bytes(tmp_path: Path, trained) -> None:
+    first = trained("im2-vup").folder / "model.safetensors"
+    second = run_recipe("im2-vup", out=tmp_path, smoke=True, device="cpu").folder / "model.safetensors"
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
+    calls: list[int] = []
+    run_recipe("im2-vup", out=tmp_path, smoke=True, device="cpu", progress=lambda *a: calls.append(a[1]))
+    before = (tmp_path / "model" / "model.safetensors").read_bytes()
+    assert calls == [1, 2, 3, 4]
+    run_recipe("im2-vup", out=tmp_path, smoke=True, device="cpu", progress=lambda *a: calls.append(a[1]))
+    assert calls == [1, 2, 3, 4]
+    assert (tmp_path / "model" / "model.safetensors").read_bytes() == before
+
+
+def test_continual_learning_goes_stage_by_stage(trained) -> None:
+    folder = trained("unieval-summarization").folder.parent / "run"
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "1-coherence",
+        "2-fluency",
+        "3-consistency",
+        "4-relevance",
+    ]
+
+
+def test_retrieval_starts_from_the_fine_tuned_language_model(tmp_path: Path, trained) -> None:
+    start = f"dir:{trained('usr-mlm').folder}"
+    result = run_recipe("usr-dr-context", out=tmp_path, smoke=True, device="cpu", start=start)
+    assert result.steps == 4
+
+
+def test_an_encoder_can_be_taken_from_under_a_head(trained) -> None:
+    folder = trained("ctc-d").folder
+    base = open_base(f"dir:{folder}", "encoder")
+    made = open_trained(folder)
+    for name, value in made.network.encoder.state_dict().items():
+        if "pooler" not in name:
+            assert torch.equal(value, base.network.state_dict()[name]), name
+
+
+@pytest.mark.parametrize("name", ["ctc-d", "ctc-r", "im2-vup", "gruen-order", "usr-dr-fact", "usr-mlm", "im2-ab-ba"])
+def test_the_graph_equals_the_network(name: str, tmp_path: Path, trained) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    result = trained(name)
+    made = open_trained(result.folder)
+    names = export_onnx(made, tmp_path / "model.onnx")
+    session = runtime.InferenceSession(str(tmp_path / "model.onnx"), providers=["CPUExecutionProvider"])
+    items = made.head.prepare(_items(result.recipe, _data_folder(None, True))[0][:3])
+    batch = made.head.collate(items, 0)
+    with torch.no_grad():
+        given = {key: batch[key] for key in names}
+        own = made.head.model.head in ("sequence", "mlm")
+        expected = made.network(**given).logits if own else made.network(batch)
+    found = session.run(None, {key: batch[key].numpy() for key in names})[0]
+    assert np.abs(found - expected.numpy()).max() < 1e-4
+
+
+def test_a_word_is_the_sum_of_its_subwords(trained) -> None:
+    """The tagger beside a plain twin: one text alone, sub-words grouped by their leading Ġ, added up."""
+    made = open_trained(trained("ctc-d").folder)
+    items = made.head.prepare(_items(recipe.load("ctc-d", smoke=True), _data_folder(None, True))[0][:3])
+    batch = made.head.collate(items, 0)
+    with torch.no_grad():
+        fast = made.network(batch)
+        for number, item in enumerate(items):
+            alone = made.head.collate([item], 0)
+            hidden = made.network.encoder(input_ids=alone["input_ids"]).last_hidden_state[0]
+            row = made.base.encoder.pair(" ".join(item.words), item.context, made.head.limits)
+            names = [made.base.encoder.tokenizer.id_to_token(piece) for piece in row.ids]
+            groups: list[list[int]] = []
+            for place in range(*row.first):
+                if names[place].startswith("Ġ"):
+                    groups.append([])
+                groups[-1].append(place)
+            for index, places in enumerate(groups):
+                slow = made.network.head(sum(hidden[place] for place in places))
+                assert torch.allclose(slow, fast[number, index], atol=1e-5), item.words[index]
+
+
+def test_changed_folders_are_refused(tmp_path: Path) -> None:
+    folder = run_recipe("gruen-acceptability", out=tmp_path, smoke=True, device="cpu").folder
+    (folder / "tokenizer.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(ModelError, match=r"tokenizer.json is missing or not the file that model.toml names"):
+        open_trained(folder)
+    (folder / "model.toml").unlink()
+    with pytest.raises(ModelError, match=r"has no model.toml"):
+        open_trained(folder)
+
+
+def test_wrong_models_are_named_in_one_line(tmp_path: Path, trained) -> None:
+    bert = trained("gruen-acceptability").folder
+    with pytest.raises(ModelError, match="is a bert model; this recipe needs one of: t5, mt5, bart") as caught:
+        run_recipe("unieval-dialogue", out=tmp_path / "a", smoke=True, start=f"dir:{bert}")
+    assert "\n" not in str(caught.value)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(ModelError, match=r"has no config.json"):
+        open_base(f"dir:{empty}", "encoder")
+    (empty / "config.json").write_text("{}", encoding="utf-8")
+    (empty / "pytorch_model.bin").write_bytes(b"x")
+    with pytest.raises(ModelError, match="is a pickle, which can run code; run: quintet models convert"):
+        open_base(f"dir:{empty}", "encoder")
+    with pytest.raises(ModelError, match="is not a folder"):
+        open_base(f"dir:{tmp_path}/absent", "encoder")
+    with pytest.raises(InputError, match="give tiny:KIND, dir:FOLDER or hf:NAME"):
+        open_base("roberta-base", "encoder")
+
+
+def test_missing_tensors_are_named(tmp_path: Path, trained) -> None:
+    import shutil
+
+    from safetensors.torch import load_file, save_file
+
+    for name, kind in (("gruen-acceptability", "sequence"), ("ctc-d", "encoder")):
+        folder = tmp_path / name
+        shutil.copytree(trained(name).folder, folder)
+        tensors = load_file(folder / "model.safetensors")
+        gone = next(key for key in tensors if "layer.1.attention.self.query.weight" in key)
+        del tensors[gone]
+        save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+        if kind == "sequence":
+            (folder / "model.toml").unlink()
+        with pytest.raises(ModelError, match=r"lacks 1 tensors that a \w+ model needs, first .*query.weight") as caught:
+            open_base(f"dir:{folder}", kind)
+        assert "\n" not in str(caught.value)
+
+
+def test_data_must_be_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="pass --data FOLDER, or --smoke"):
+        run_recipe("ctc-d", out=tmp_path)
+    with pytest.raises(InputError, match="is not a folder"):
+        run_recipe("ctc-d", data=tmp_path / "absent", out=tmp_path)
+    with pytest.raises(InputError, match="no such file"):
+        run_recipe("ctc-d", data=tmp_path, out=tmp_path)
+
+
+def test_the_narrowest_terms_decide() -> None:
+    from quintet.train.export import UsedData
+
+    def used(release: str) -> UsedData:
+        return UsedData("x", 1, "", "", release)
+
+    assert release_of([used("yes"), used("unclear"), used("no")]) == "no"
+    assert release_of([used("yes"), used("per source")]) == "per source"
+    assert release_of([used("yes")]) == "yes"
