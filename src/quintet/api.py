@@ -22,6 +22,7 @@ from quintet.files.paths import cache_folder
 
 if TYPE_CHECKING:
     from quintet.data.benchmark import Benchmark
+    from quintet.meta.compare import Difference
     from quintet.meta.inputs import Ratings, Scores
     from quintet.meta.records import Record
 
@@ -144,7 +145,7 @@ def bench(
         )
         if dims and not study.dimensions:
             raise UnknownName(f"dimension of {name}", dims[0], benchmark.dimensions)
-        judged = [read_scores_file(path, called, benchmark) for called, path in scores]
+        judged = [_foreign_scores(path, called, benchmark, data) for called, path in scores]
         if metrics or not scores:
             judged.append(score_benchmark(benchmark, metrics, study.dimensions, model, cache, on_row))
         records += study.run(ratings_of(benchmark), [one for found in judged for one in found])
@@ -158,8 +159,8 @@ def ratings_of(benchmark: Benchmark) -> Ratings:
     units = benchmark.unit_examples()
     return Ratings(
         ids=[e.id for e in units],
-        values=benchmark.ratings,
-        annotators=benchmark.annotators,
+        values={name: benchmark.per_unit(values) for name, values in benchmark.ratings.items()},
+        annotators=benchmark.annotators if benchmark.unit == "example" else {},
         documents=[e.group for e in units],
         systems=[e.system for e in units],
     )
@@ -198,12 +199,41 @@ def _answered(task: Task, dimension: str) -> bool:
     return dimension in task.dimensions and task.dimensions[dimension].metric is not None
 
 
+def _foreign_scores(path: str | Path, called: str, benchmark: Benchmark, folder: str | Path | None) -> list[Scores]:
+    from quintet.meta.inputs import Scores
+
+    if str(path) != "authors":
+        return read_scores_file(path, called, benchmark)
+    from quintet.data.author_scores import author_scores
+
+    ids = [e.id for e in benchmark.examples]
+    found = author_scores(benchmark.name, folder)
+    return [Scores(metric, values, ids, f"{metric} (released predictions)") for metric, values in found.items()]
+
+
 def read_scores_file(path: str | Path, called: str, benchmark: Benchmark) -> list[Scores]:
     """A file of scores made elsewhere, any table format, matched by id."""
-    from quintet.files.records import Record as FileRecord
+    from quintet.files.score_rows import score_rows
     from quintet.files.tables import open_table
     from quintet.meta.inputs import read_scores
 
     with open_table(str(path)) as table:
-        rows = [record.values for record in table if isinstance(record, FileRecord)]
+        rows = score_rows(table, [(e.id, e.output) for e in benchmark.examples])
     return read_scores(rows, benchmark.dimensions, called, str(path))
+
+
+def compare(
+    files: Sequence[str],
+    *,
+    dims: Sequence[str] | None = None,
+    lower_is_better: Sequence[str] = (),
+    tie: float = 0.0,
+    common_only: bool = False,
+) -> list[Difference]:
+    """Systems against one another on the same inputs: scored files, one per system, or one with a system column."""
+    from quintet.files.score_rows import scores_by_system
+    from quintet.meta.compare import System
+    from quintet.meta.compare import compare as compare_systems
+
+    systems = [System(name, values, ids) for name, ids, values in scores_by_system(files, dims)]
+    return compare_systems(systems, dims, lower_is_better=lower_is_better, tie=tie, common_only=common_only)

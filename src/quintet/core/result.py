@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from quintet.core.item import Scored
+from quintet.core.layout import Layout, score_layout
 from quintet.core.score import Score
 
 
@@ -43,30 +44,30 @@ class Result:
 
     def to_dicts(self, evidence: bool = False) -> list[dict[str, Any]]:
         """Plain rows, ready for `pandas.DataFrame`, `polars.DataFrame` or a file."""
-        return [flat_row(row, evidence) for row in self.rows]
+        given = dict.fromkeys(name for row in self.rows for name in row.item.carried)
+        layout = row_layout(given, self.columns, evidence)
+        return [flat_row(row, layout) for row in self.rows]
 
 
-def flat_row(scored: Scored, evidence: bool = False) -> dict[str, Any]:
-    """One output row: the input's columns, one column per score, `notes` where a reader must know something.
+def row_layout(input_columns: Iterable[str], labels: Iterable[str], evidence: bool) -> Layout:
+    """One column per score, then `notes` and, if asked for, `evidence`; named once for all rows."""
+    return score_layout(input_columns, [*labels, "notes", *(["evidence"] if evidence else [])])
 
-    A score column that would overwrite an input column is written as `quintet.NAME`.
-    """
-    row = dict(scored.item.carried)
-    if not row and scored.item.example is not None:
-        row["id"] = scored.item.example.id
-    taken = set(row)
-    for label, score in scored.scores.items():
-        row[free_name(label, taken)] = None if score.missing else round(score.value, 6)
-    notes = notes_of(scored)
-    if notes:
-        row[free_name("notes", taken)] = notes
-    if evidence:
-        row[free_name("evidence", taken)] = {label: score.to_json() for label, score in scored.scores.items()}
+
+def flat_row(scored: Scored, layout: Layout) -> dict[str, Any]:
+    """One output row: the input's columns, one column per score, `notes` where a reader must know something."""
+    values = dict(scored.item.carried)
+    if not values and scored.item.example is not None:
+        values["id"] = scored.item.example.id
+    ours: dict[str, Any] = {
+        label: None if score.missing else round(score.value, 6) for label, score in scored.scores.items()
+    }
+    ours["notes"] = notes_of(scored)
+    ours["evidence"] = {label: score.to_json() for label, score in scored.scores.items()}
+    row = layout.row(values, ours)
+    if not ours["notes"]:
+        del row[layout.names["notes"]]
     return row
-
-
-def free_name(name: str, taken: set[str]) -> str:
-    return f"quintet.{name}" if name in taken else name
 
 
 def notes_of(scored: Scored) -> list[str]:

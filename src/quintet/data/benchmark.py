@@ -34,6 +34,8 @@ class Benchmark:
     original_names: Mapping[str, str] = field(default_factory=dict)
     """Dimension to what the published file calls it."""
     variant: str = ""
+    level: str = "pooled"
+    """At which level correlations on this set are usually quoted."""
     citation: str = ""
     licence: str = ""
     url: str = ""
@@ -104,6 +106,7 @@ def _with_facts(known: Entry, name: str, variant: str, rated: Rated) -> Benchmar
         unit=rated.unit,
         original_names=rated.original_names,
         variant=variant,
+        level=known.level,
         citation=known.citation,
         licence=known.licence,
         url=known.url,

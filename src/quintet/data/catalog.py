@@ -44,6 +44,8 @@ class Entry:
     notes: str = ""
     variants: tuple[str, ...] = ()
     """The first is the default."""
+    level: str = "pooled"
+    """At which level correlations on this set are usually quoted."""
 
     @property
     def dimensions(self) -> tuple[str, ...]:
@@ -120,4 +122,5 @@ def _entry(name: str, facts: dict[str, Any], source: dict[str, Any]) -> Entry:
         url=merged.get("url", ""),
         notes=merged.get("notes", ""),
         variants=tuple(merged.get("variants", ())),
+        level=merged.get("level", "pooled"),
     )

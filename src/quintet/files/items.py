@@ -23,6 +23,7 @@ class Items:
     ) -> None:
         self._table, self._task, self._skip_bad, self._limit = table, task, skip_bad, limit
         self.columns: ColumnMap = table.column_map(task, columns)
+        self.names: tuple[str, ...] = table.columns
         self.present = {field for field in TEXT_FIELDS if getattr(self.columns, field)}
 
     def __iter__(self) -> Iterator[Item]:

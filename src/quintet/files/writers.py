@@ -14,10 +14,10 @@ from pathlib import PurePath
 from types import TracebackType
 from typing import Any, TextIO
 
+from quintet.core.layout import Layout, score_layout
 from quintet.errors import InputError, UnknownName
 from quintet.files.atomic import Target
 from quintet.files.cells import cell_text, json_ready, json_text, without_surrogates, writable_names
-from quintet.files.layout import Layout, score_layout
 from quintet.files.parquet_writer import ColumnTypes, write_parquet_rows
 
 __all__ = ["WRITE_FORMATS", "Layout", "Writer", "open_writer", "score_layout"]

@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _run(given: list[str]) -> int:
     """0 done; 2 the user can fix it, said in one line; 3 a gate was not passed; 1 our fault."""
-    import click
+    import typer
 
     from quintet.errors import QuintetError
 
@@ -31,17 +31,17 @@ def _run(given: list[str]) -> int:
         return code if isinstance(code, int) else 0
     except QuintetError as error:
         return _say(str(error), error.exit_code)
-    except click.exceptions.Exit as leave:
+    except typer.Exit as leave:
         return leave.exit_code
-    except click.ClickException as error:
-        return _say(f"{error.format_message()} (see quintet --help)", 2)
-    except (KeyboardInterrupt, click.exceptions.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         return _say("stopped; what was scored is kept, run the same command to go on", 130)
     except BrokenPipeError:
         # The reader of our output went away; keep Python from complaining while it closes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
+        if hasattr(error, "format_message"):  # a usage error; typer may carry its own copy of click
+            return _say(f"{error.format_message()} (see quintet --help)", 2)
         if os.environ.get("QUINTET_DEBUG"):
             raise
         return _say(f"internal error: {type(error).__name__}: {error}; set QUINTET_DEBUG=1 for details", 1)

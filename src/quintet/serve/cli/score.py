@@ -11,7 +11,7 @@ import typer
 
 from quintet import api
 from quintet.core.item import Scored
-from quintet.core.result import flat_row
+from quintet.core.result import flat_row, row_layout
 from quintet.engine.plan import Plan
 from quintet.engine.run import Tally
 from quintet.errors import UnknownName
@@ -51,6 +51,7 @@ def score(
     with open_items(file, input_format, task, columns, skip_bad=skip_bad, limit=limit) as items:
         plan = api.make_plan(task, options.names(dims), metric, items.present, model, task_file)
         tally, summary = Tally(), Summary(plan)
+        layout = row_layout(items.names, plan.signatures, evidence)
         shown: list[Scored] = []
         writer = None if chosen == "table" else open_writer(out or "-", chosen)
         store = api.open_store(options.cache_choice(cache, no_cache))
@@ -58,10 +59,13 @@ def score(
             for scored in api.stream(plan, items, store, skip_bad=skip_bad, tally=tally, on_row=tick):
                 summary.add(scored)
                 if writer is not None:
-                    writer.write(flat_row(scored, evidence))
+                    writer.write(flat_row(scored, layout))
                 elif len(shown) < SHOWN_ROWS:
                     shown.append(scored)
     _report(plan, shown, summary, tally, to_stdout=writer is None or out not in (None, "-"))
+    if writer is not None and writer.replaced:
+        note = f"{writer.replaced} characters that are no Unicode text were written as U+FFFD"
+        screen.console(stderr=True).print(note, markup=False)
 
 
 def _format(format: str | None, out: str | None) -> str:

@@ -1,0 +1,86 @@
+"""`quintet bench`: how well do metrics, ours or anyone's, agree with people?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quintet import api
+from quintet.errors import UnknownName
+from quintet.serve.cli import options, screen
+
+FORMATS = ("text", "markdown", "latex", "csv", "json")
+LEVELS = ("pooled", "by document", "by system")
+
+Sets = Annotated[list[str], typer.Argument(help="Benchmark sets by name: see quintet data.")]
+ScoreFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--scores",
+        help="A file of scores made elsewhere (FILE or NAME=FILE), matched by id; 'authors' for published ones.",
+    ),
+]
+Level = Annotated[
+    str | None, typer.Option("--level", help="pooled, by document or by system; default: as published for the set.")
+]
+Exclude = Annotated[
+    list[str] | None, typer.Option("--exclude-systems", help="Leave the outputs of this system out; may be repeated.")
+]
+Format = Annotated[str, typer.Option("--format", "-f", help="text, markdown, latex, csv or json.")]
+Plot = Annotated[str | None, typer.Option("--plot", help="Draw the figures (PNG and SVG) into this folder.")]
+Data = Annotated[str | None, typer.Option("--data", help="The folder that holds the benchmark files.")]
+Variant = Annotated[str, typer.Option("--variant", help="Another form of the same items, where a set has one.")]
+Baseline = Annotated[str, typer.Option("--baseline", help="Test every other metric against this one.")]
+
+
+def bench(
+    sets: Sets,
+    metric: options.Metrics = None,
+    scores: ScoreFiles = None,
+    dims: options.Dims = None,
+    level: Level = None,
+    exclude_systems: Exclude = None,
+    format: Format = "text",
+    plot: Plot = None,
+    data: Data = None,
+    variant: Variant = "",
+    model: options.Model = None,
+    baseline: Baseline = "",
+    cache: options.Cache = None,
+    no_cache: options.NoCache = False,
+) -> None:
+    """Correlations with human ratings, with n, level and a bootstrap interval; by default of the bundled evaluator."""
+    from quintet.meta.tables import records_table
+
+    if format not in FORMATS:
+        raise UnknownName("format", format, FORMATS)
+    if level is not None and level not in LEVELS:
+        raise UnknownName("level", level, LEVELS)
+    with screen.progress(None, "scoring") as tick:
+        records = api.bench(
+            sets,
+            metric,
+            scores=[_named(text) for text in scores or []],
+            dims=options.names(dims),
+            level=level,
+            exclude_systems=exclude_systems or (),
+            data=data,
+            variant=variant,
+            model=model,
+            baseline=baseline,
+            cache=options.cache_choice(cache, no_cache),
+            on_row=tick,
+        )
+    typer.echo(records_table(records, format))
+    if plot is not None:
+        from quintet.meta.plots import draw_all
+
+        for path in draw_all(records, Path(plot)):
+            typer.echo(str(path), err=True)
+
+
+def _named(text: str) -> tuple[str, str]:
+    name, equals, path = text.partition("=")
+    return (name, path) if equals else (Path(text).name.partition(".")[0], text)

@@ -1,0 +1,61 @@
+"""`quintet data`: the benchmark sets, and whether they are here and intact."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from quintet.serve.cli import screen
+from quintet.serve.cli.bench import Data, Variant
+
+Export = Annotated[
+    str | None, typer.Option("--export", help="Write the set of this name to --out, ready for quintet score.")
+]
+Out = Annotated[str, typer.Option("--out", "-o", help="Where --export writes; the ending names the format.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Everything that is known, as JSON.")]
+Show = Annotated[str | None, typer.Option("--show", help="All that is known about one set.")]
+
+
+def data(
+    data: Data = None, show: Show = None, export: Export = None, out: Out = "-", variant: Variant = "",
+    json_: AsJson = False,
+) -> None:  # fmt: skip
+    """Sets with size, systems, dimensions, split and state; --show NAME tells all: licence, citation, where to get it."""
+    if export is not None:
+        _export(export, data, variant, out)
+        return
+    from quintet.data.catalog import status
+
+    rows = [_row(found) for found in status(data)]
+    if show is not None:
+        from quintet.data.catalog import entry
+
+        name = entry(show).name
+        rows = [row for row in rows if row["name"] == name]
+    if json_ or show is not None:
+        typer.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+        return
+    shown = ("name", "state", "split", "size", "systems", "task", "dimensions")
+    table = [[", ".join(row[key]) if key == "dimensions" else row[key] for key in shown] for row in rows]
+    screen.console().print(screen.plain_table(shown, table, right=(3, 4)))
+
+
+def _row(found: Any) -> dict[str, Any]:
+    entry = found.entry
+    return {
+        "name": entry.name, "title": entry.title, "state": found.state, "problem": found.problem, "split": entry.split,
+        "size": entry.size, "systems": entry.systems, "task": entry.task, "level": entry.level,
+        "dimensions": list(entry.dimensions), "scales": {d: list(bounds) for d, bounds in entry.scales.items()},
+        "variants": list(entry.variants), "licence": entry.licence, "citation": entry.citation, "url": entry.url,
+        "where": entry.where, "files": {file.path: file.sha256 for file in entry.files}, "notes": entry.notes,
+    }  # fmt: skip
+
+
+def _export(name: str, folder: str | None, variant: str, out: str) -> None:
+    from quintet.data.benchmark import load
+    from quintet.data.export import export
+
+    count = export(load(name, folder, variant), out)
+    typer.echo(f"{count} rows of {name} written", err=True)
