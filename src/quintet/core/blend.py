@@ -84,7 +84,9 @@ class Blend(Composite):
 
     def combine(self, example: Example, rows: Mapping[Metric, Row]) -> Row:
         value = float(self.table.get("intercept", 0.0))
-        parts, flags, cut = {}, {}, {}
+        parts: dict[str, float] = {}
+        flags: dict[str, None] = {}
+        cut: dict[str, int] = {}
         for signal in self.signals:
             found = rows[signal.metric][signal.dimension]
             value += signal.weight * signal.normalised(found.value)

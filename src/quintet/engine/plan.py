@@ -102,11 +102,11 @@ def plan_task(
     return Plan(tuple(columns), left_out)
 
 
-def plan_metrics(names: Sequence[str], registry: Registry, model: str | None = None) -> Plan:
-    """The columns for metrics named one by one."""
+def plan_metrics(named: Sequence[str | Metric], registry: Registry, model: str | None = None) -> Plan:
+    """The columns for metrics named one by one, or handed in as they are."""
     columns = []
-    for text in names:
-        metric = build(registry, text, model=model)
+    for given in named:
+        text, metric = (given, build(registry, given, model=model)) if isinstance(given, str) else (given.name, given)
         for dimension in metric.dimensions:
             label = text if len(metric.dimensions) == 1 else f"{text}/{dimension.name}"
             columns.append(Column(label, metric, dimension.name))

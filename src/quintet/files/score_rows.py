@@ -17,7 +17,7 @@ OUTPUTS = ("system_output", "output", "prediction", "hypothesis", "response", "s
 _NOT_SCORES = {"id", "doc_id", "system_id", "group", "row", "line", "index"}
 
 
-def score_rows(table: Table, items: Sequence[tuple[str, str]]) -> list[Mapping[str, Any]]:
+def score_rows(table: Table, items: Sequence[tuple[str, str]]) -> Sequence[Mapping[str, Any]]:
     """Rows with an id. Without ids, rows are taken in order if they repeat the outputs of `items` (id, output)."""
     rows = [_flat(record.values) for record in _records(table)]
     if any(row.get("id") not in (None, "") for row in rows):

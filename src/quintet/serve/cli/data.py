@@ -22,7 +22,7 @@ def data(
     data: Data = None, show: Show = None, export: Export = None, out: Out = "-", variant: Variant = "",
     json_: AsJson = False,
 ) -> None:  # fmt: skip
-    """Sets with size, systems, dimensions, split and state; --show NAME tells all: licence, citation, where to get it."""
+    """Sets with size, systems, dimensions, split and state; --show NAME tells all that is known."""
     if export is not None:
         _export(export, data, variant, out)
         return

@@ -71,7 +71,7 @@ def score(
 def _format(format: str | None, out: str | None) -> str:
     from quintet.files.writers import format_of
 
-    chosen = format or (format_of(out) if out not in (None, "-") and out is not None else "table")
+    chosen = format or ("table" if out is None or out == "-" else format_of(out) or "jsonl")
     if chosen not in FORMATS:
         raise UnknownName("format", chosen, FORMATS)
     return chosen
