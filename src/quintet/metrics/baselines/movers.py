@@ -94,7 +94,8 @@ def _sentence_load(text: str, found: Words) -> Load:
     points, weights, pieces = [], [], []
     starts = np.array([piece.start for piece in found.pieces])
     for piece in sentences(text):
-        inside = found.vectors[(starts >= piece.start) & (starts < piece.end)]
+        first, last = np.searchsorted(starts, (piece.start, piece.end))
+        inside = found.vectors[first:last]
         if len(inside):
             points.append(inside.mean(axis=0))
             weights.append(float(len(inside)))

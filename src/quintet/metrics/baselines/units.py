@@ -43,13 +43,14 @@ def word_evidence(
     """
     found = words(mine.text, punctuation=True)
     owner = _owners(mine.inner, found)
+    members = 1 + np.flatnonzero(owner >= 0)  # sub-words inside a word; the first special token stands before them
     spans = []
-    for index, piece in enumerate(found):
-        members = 1 + np.flatnonzero(owner == index)
-        if len(members):
-            at = int(best[members[np.argmax(values[members])]])
-            place = reference.place(theirs.starts[at], theirs.ends[at]) if theirs.ends[at] > theirs.starts[at] else None
-            spans.append(Span(piece.start, piece.end, round(float(values[members].mean()), 4), other=place))
+    # Sub-words come in order, so those of one word are neighbours.
+    for group in np.split(members, 1 + np.flatnonzero(np.diff(owner[members - 1]))) if len(members) else ():
+        piece = found[owner[group[0] - 1]]
+        at = int(best[group[np.argmax(values[group])]])
+        place = reference.place(theirs.starts[at], theirs.ends[at]) if theirs.ends[at] > theirs.starts[at] else None
+        spans.append(Span(piece.start, piece.end, round(float(values[group].mean()), 4), other=place))
     return tuple(spans)
 
 
