@@ -117,6 +117,12 @@ def test_judge_takes_annotators():
     )
 
 
+def test_what_is_undefined_is_not_tested():
+    study = Study("toy", undefined="keep", baseline="flat", ceiling=False)
+    found = study.run(ratings(), [Scores("flat", np.ones(40), IDS), Scores("good", GOOD, IDS)])
+    assert all(math.isnan(record.p) for record in found)
+
+
 def test_undefined_correlations_can_be_kept():
     record = Study("toy", undefined="keep").run(ratings(), [Scores("flat", np.ones(40), IDS)])[0]
     assert math.isnan(record.spearman)

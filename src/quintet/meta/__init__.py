@@ -1,1 +1,34 @@
 """Judges the judges: sees tables and ratings, never a model."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "judge": "study",
+    "Study": "study",
+    "Ratings": "inputs",
+    "Scores": "inputs",
+    "read_scores": "inputs",
+    "Record": "records",
+    "records_table": "tables",
+    "differences_table": "tables",
+    "System": "compare",
+    "Difference": "compare",
+    "Layout": "correlate",
+    "krippendorff_alpha": "agreement",
+    "pairwise_agreement": "agreement",
+    "human_ceiling": "agreement",
+}
+"""Public names, loaded when first asked for; functions that share their module's name are imported from it."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'quintet.meta' has no attribute {name!r}")
+    return getattr(import_module(f"quintet.meta.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

@@ -10,6 +10,8 @@ from typing import Any
 from quintet.meta.correlate import BY_DOCUMENT, BY_SYSTEM
 
 METRIC, CEILING = "metric", "ceiling"
+HUMAN = "people (leave one out)"
+"""What a ceiling's record is called in the place of a metric."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from quintet.meta.correlate import (
 )
 from quintet.meta.inputs import Names, Ratings, Scores, mean_over_annotators
 from quintet.meta.pairwise import pairwise_accuracy
-from quintet.meta.records import CEILING, Record
+from quintet.meta.records import CEILING, HUMAN, Record
 from quintet.meta.significance import (
     bootstrap_rows,
     check_unit,
@@ -39,7 +39,6 @@ from quintet.meta.significance import (
     williams_test,
 )
 
-HUMAN = "people (leave one out)"
 _NOTHING_VARIES = {
     POOLED: "the ratings are constant",
     BY_DOCUMENT: "every document has constant scores or ratings",
@@ -248,10 +247,10 @@ class _Run:
         tested = []
         for record, (m, d) in zip(records, self._pairs(), strict=True):
             row, other = self.rows[m][d], self.rows[base][d]
-            if m == base or row is None or other is None:
+            values = found.values[study.interval_of]
+            if m == base or row is None or other is None or not np.isfinite(values[[m, base], d]).all():
                 tested.append(record)
                 continue
-            values = found.values[study.interval_of]
             low, high = interval(draws[m, d] - draws[base, d], study.confidence)
             tested.append(
                 dataclasses.replace(
