@@ -22,7 +22,7 @@ def test_one_object_per_spec():
 
 
 def test_every_bundled_model_is_whole():
-    for entry in catalog.entries():
+    for entry in catalog.bundled():
         assert catalog.verify(entry) == entry.folder
         assert entry.size <= 40_000_000
         assert (entry.folder / "card.md").exists()

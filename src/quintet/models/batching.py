@@ -36,3 +36,10 @@ def in_batches(
     for batch in batches(lengths, budget):
         results.update(zip(batch, run([items[i] for i in batch]), strict=True))
     return [results[i] for i in range(len(items))]
+
+
+def once_each(items: Sequence[Item], run: Callable[[list[Item]], Sequence[Result]]) -> list[Result]:
+    """What `run` gives for each item, equal (hashable) items being run once."""
+    distinct = list(dict.fromkeys(items))
+    found = dict(zip(distinct, run(distinct), strict=True)) if distinct else {}
+    return [found[item] for item in items]

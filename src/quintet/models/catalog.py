@@ -38,6 +38,19 @@ class Entry:
         return sum(file.size for file in self.files)
 
     @property
+    def sha256(self) -> str:
+        """Of the weights, which stand first."""
+        return self.files[0].sha256
+
+    def state(self) -> str:
+        """intact, altered or missing."""
+        try:
+            verify(self)
+        except ModelError:
+            return "altered" if all((self.folder / file.name).exists() for file in self.files) else "missing"
+        return "intact"
+
+    @property
     def digest(self) -> str:
         """Eight digits over the digests of all files."""
         return hashlib.sha256("".join(file.sha256 for file in self.files).encode()).hexdigest()[:8]
@@ -57,7 +70,7 @@ def bundled_folder() -> Path:
 
 
 @cache
-def entries() -> tuple[Entry, ...]:
+def bundled() -> tuple[Entry, ...]:
     plain = tomllib.loads((_HERE / "catalog.toml").read_text(encoding="utf-8"))
     return tuple(
         Entry(**{**model, "files": tuple(File(**file) for file in model["files"])}) for model in plain["model"]
@@ -65,10 +78,10 @@ def entries() -> tuple[Entry, ...]:
 
 
 def entry(name: str) -> Entry:
-    for found in entries():
+    for found in bundled():
         if found.name == name:
             return found
-    raise UnknownName("bundled model", name, [found.name for found in entries()])
+    raise UnknownName("bundled model", name, [found.name for found in bundled()])
 
 
 def verify(found: Entry) -> Path:

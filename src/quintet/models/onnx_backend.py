@@ -57,7 +57,7 @@ class OnnxEmbedder:
     def embed_layers(self, texts: Sequence[str], layers: tuple[int, ...], long: Long) -> list[Layers]:
         return embed_layers(
             self._subwords, texts, layers, long,
-            max_tokens=self.max_tokens, width=self.width, budget=TOKEN_BUDGET, run=self._run,
+            max_tokens=self.max_tokens, width=self.width, budget=TOKEN_BUDGET, run=self._run, pad=self._pad,
         )  # fmt: skip
 
     def _run(

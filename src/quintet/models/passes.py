@@ -28,6 +28,7 @@ def embed_layers(
     width: int,
     budget: int,
     run: Run,
+    pad: int = 0,
 ) -> list[Layers]:
     room = max_tokens - 2
     split = [subwords.split(text) for text in texts]
@@ -51,7 +52,7 @@ def embed_layers(
     inputs = [np.concatenate([[frame[0]], np.frombuffer(key, np.int64), [frame[1]]]) for key in places]
     owners = list(places.values())
     for batch in batches([len(ids) for ids in inputs], budget):
-        outputs = run(*padded([inputs[i] for i in batch]), layers)
+        outputs = run(*padded([inputs[i] for i in batch], pad), layers)
         for row, i in enumerate(batch):
             for index, window in owners[i]:
                 for layer, output in zip(layers, outputs, strict=True):

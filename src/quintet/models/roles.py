@@ -56,3 +56,173 @@ class Embedder(Protocol):
         """Says that `layer` will be asked for, so that one pass over a text serves every metric of a run."""
 
     def embed(self, texts: Sequence[str], layer: int, long: Long = "window") -> list[TokenVectors]: ...
+
+
+Mode = Literal["each", "none"]
+"""Masked likelihood: every sub-word masked in turn (the papers' formula), or one pass over the unmasked text."""
+Keep = Literal["start", "end"]
+Strategy = Literal["longest_first", "only_second"]
+
+
+@dataclass(frozen=True, eq=False)
+class TokenScores:
+    """One log-probability per sub-word of a text."""
+
+    text: str
+    starts: NDArray[np.int32]
+    ends: NDArray[np.int32]
+    """Special tokens, where asked for, have start == end."""
+    log_probs: NDArray[np.float32]
+    cut: int = 0
+    """Sub-words (of the text, for a causal model of its context) that the model did not see."""
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def token(self, index: int) -> str:
+        return self.text[self.starts[index] : self.ends[index]]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much of two texts goes into one input, in sub-words."""
+
+    total: int | None = None
+    """Special tokens included; None: as long as the model takes."""
+    strategy: Strategy = "longest_first"
+    first: int | None = None
+    """At most so many of the first text, before anything else (CTC-D: 255)."""
+    second: int | None = None
+    keep_first: Keep = "start"
+    """Which end of a text survives a cut (IM2 keeps the end of the context)."""
+    keep_second: Keep = "start"
+
+
+WHOLE = Limits()
+FIRST_WHOLE = Limits(strategy="only_second")
+
+
+@dataclass(frozen=True, eq=False)
+class Logits:
+    values: NDArray[np.float32]
+    cut: tuple[int, int] = (0, 0)
+    """Sub-words of each text that the model did not see."""
+
+
+@dataclass(frozen=True, eq=False)
+class WordClasses:
+    """Class probabilities of each white-space word of a text that has a sub-word."""
+
+    text: str
+    starts: NDArray[np.int32]
+    ends: NDArray[np.int32]
+    probabilities: NDArray[np.float32]
+    """(words, classes)"""
+    cut: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True)
+class Value:
+    """One number about a text or pair."""
+
+    value: float
+    cut: tuple[int, int] = (0, 0)
+
+
+Pair = tuple[str, str | None]
+"""Two texts, or one and None."""
+
+
+@runtime_checkable
+class MaskedLM(Protocol):
+    identity: str
+    max_tokens: int
+
+    def log_probs(
+        self,
+        texts: Sequence[str],
+        mode: Mode = "each",
+        *,
+        last: int | None = None,
+        specials: bool = False,
+        long: Long = "window",
+    ) -> list[TokenScores]:
+        """Log-probability of each sub-word given all others.
+
+        `last`: only the last so many ids, special tokens included, are seen, and the first and last of them are not
+        scored (USR: 100). `specials`: with mode none, the special tokens are scored too (GRUEN's code).
+        """
+
+
+@runtime_checkable
+class CausalLM(Protocol):
+    identity: str
+    max_tokens: int
+
+    def log_probs(self, pairs: Sequence[tuple[str | tuple[str, ...], str]]) -> list[TokenScores]:
+        """Log-probability of each sub-word of the second text given the first and what precedes it.
+
+        A tuple of texts as context is joined by the end-of-text token (turns of a dialogue). The two texts are split
+        apart, so a space between them belongs to the second. What does not fit is cut from the start of the context.
+        """
+
+
+@runtime_checkable
+class PairClassifier(Protocol):
+    identity: str
+    max_tokens: int
+    labels: int
+
+    def logits(self, pairs: Sequence[Pair], limits: Limits = WHOLE, order: Literal["ab", "ba"] = "ab") -> list[Logits]:
+        """One logit per label; `ba` gives the second text to the model first (`cut` stays in the order of `pairs`)."""
+
+
+@runtime_checkable
+class TokenTagger(Protocol):
+    identity: str
+    max_tokens: int
+    labels: int
+
+    def tag(self, pairs: Sequence[Pair], limits: Limits = FIRST_WHOLE) -> list[WordClasses]:
+        """Classes of the words of the first text beside the second; a word is the sum of its sub-words' vectors."""
+
+
+@runtime_checkable
+class Regressor(Protocol):
+    identity: str
+    max_tokens: int
+
+    def values(self, pairs: Sequence[Pair], limits: Limits = WHOLE) -> list[Value]: ...
+
+
+@runtime_checkable
+class SentenceOrder(Protocol):
+    identity: str
+    max_tokens: int
+
+    def log_odds(self, pairs: Sequence[tuple[str, str]], limits: Limits = WHOLE) -> list[Value]:
+        """log P(the first text comes first) - log P(they were swapped)."""
+
+
+@runtime_checkable
+class YesNo(Protocol):
+    identity: str
+    max_tokens: int
+
+    def probabilities(self, prompts: Sequence[Sequence[str]], max_tokens: int | None = None) -> list[Value]:
+        """P(Yes) / (P(Yes) + P(No)) for a prompt given as segments; what is too long is cut from the right.
+
+        The model's separator stands between segments and cannot be forged by a text. `cut[0]` counts ids left out.
+        """
+
+
+ROLES = (
+    "embedder",
+    "masked-lm",
+    "causal-lm",
+    "pair-classifier",
+    "token-tagger",
+    "regressor",
+    "sentence-order",
+    "yes-no",
+)

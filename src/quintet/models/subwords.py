@@ -16,6 +16,11 @@ from quintet.errors import ModelError
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _NEVER = -1e6
 
+FIRST = ("[CLS]", "<s>", "<cls>")
+LAST = ("[SEP]", "</s>", "<sep>")
+MASK = ("[MASK]", "<mask>")
+PAD = ("[PAD]", "<pad>")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pieces:
@@ -28,7 +33,7 @@ class Pieces:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def __getitem__(self, part: slice) -> Pieces:
+    def __getitem__(self, part: slice | NDArray[np.int64]) -> Pieces:
         return Pieces(self.ids[part], self.starts[part], self.ends[part])
 
 
@@ -39,12 +44,12 @@ class Subwords:
         plain = json.loads(settings)
         plain["padding"] = plain["truncation"] = None
         special = [token["id"] for token in plain.get("added_tokens", ()) if token.get("special")]
+        special += _well_known(plain["model"]["vocab"])
         _forbid_special_pieces(plain["model"], special)
         if prefix_space:
             _add_prefix_space(plain.get("pre_tokenizer"))
         self._tokenizer = Tokenizer.from_str(json.dumps(plain))
         self._tokenizer.encode_special_tokens = True
-        self._frame = np.array(self._tokenizer.encode("").ids, np.int64)
         self.unknown = self._tokenizer.token_to_id(_unknown_piece(plain["model"]))
         self._special = np.array(sorted(set(special) - {self.unknown}), np.int64)
 
@@ -61,16 +66,16 @@ class Subwords:
 
     @property
     def frame(self) -> tuple[int, int]:
-        """The special tokens before and after a text, for models that have one of each."""
-        if len(self._frame) != 2:
-            raise ModelError(f"the tokenizer puts {len(self._frame)} special tokens around a text; an embedder needs 2")
-        return int(self._frame[0]), int(self._frame[1])
+        """The special tokens before and after a text, for encoders."""
+        return self.id(*FIRST), self.id(*LAST)
 
-    def id(self, token: str) -> int:
-        found = self._tokenizer.token_to_id(token)
-        if found is None:
-            raise ModelError(f"the tokenizer has no token {token!r}")
-        return int(found)
+    def id(self, *names: str) -> int:
+        """The id of the first of `names` that the vocabulary has."""
+        for name in names:
+            found = self._tokenizer.token_to_id(name)
+            if found is not None:
+                return int(found)
+        raise ModelError(f"the tokenizer has no {' or '.join(names)}; the model is not of the kind asked for")
 
     def split(self, text: str) -> Pieces:
         # The Rust side takes no lone surrogates; one character for one keeps the offsets true.
@@ -80,6 +85,13 @@ class Subwords:
         if len(self._special) and self.unknown is not None:
             ids[np.isin(ids, self._special)] = self.unknown
         return Pieces(ids, offsets[:, 0].copy(), offsets[:, 1].copy())
+
+
+def _well_known(vocabulary: dict[str, int] | list[tuple[str, float]]) -> list[int]:
+    """Ids of special tokens by name, for files that do not declare them."""
+    names = {*FIRST, *LAST, *MASK, *PAD}
+    numbered = vocabulary.items() if isinstance(vocabulary, dict) else ((p[0], i) for i, p in enumerate(vocabulary))
+    return [index for name, index in numbered if name in names]
 
 
 def _unknown_piece(model: dict) -> str:

@@ -1,0 +1,155 @@
+"""Published checkpoints on torch and transformers: any Hugging Face encoder, decoder or T5, from safetensors only.
+
+Import this module only when torch is wanted: `models.open` does. One class per role, in the modules `torch_*`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quintet.errors import MissingExtra, ModelError, UnknownName
+from quintet.models.passes import Layers, embed_layers
+from quintet.models.roles import Long
+from quintet.models.subwords import PAD, Subwords
+
+try:
+    import torch
+    import transformers
+except ImportError as error:
+    raise MissingExtra("torch", "torch", "a model from dir: or hf:") from error
+
+TOKEN_BUDGET = 4096
+"""Sub-words a pass, padding included."""
+LOGIT_BUDGET = 1024
+"""Positions whose logits over the vocabulary are held at a time."""
+LONGEST = 2048
+"""No input is longer, whatever the model would take: the logits of one are vocabulary × length."""
+_OFFSET = frozenset({"roberta", "xlm-roberta", "camembert", "mpnet", "longformer"})
+"""Model types whose positions begin after the padding id."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model with its tokenizer, as every role starts out."""
+
+    model: Any
+    subwords: Subwords
+    identity: str
+    max_tokens: int
+    pad: int
+
+    @property
+    def config(self) -> Any:
+        return self.model.config
+
+    @property
+    def model_type(self) -> str:
+        return str(self.config.model_type)
+
+    def tensor(self, array: NDArray[np.int64]) -> torch.Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self.model.device)
+
+
+def open_torch(path: Path, role: str, identity: str) -> Any:
+    """The model of a folder in a role; what the folder does not hold is named."""
+    from quintet.models import memo, torch_lm, torch_pairs, torch_yes_no
+
+    makers: dict[str, tuple[str, Callable[[Loaded], Any]]] = {
+        "embedder": ("AutoModel", lambda loaded: memo.Memo(TorchEncoder(loaded))),
+        "masked-lm": ("AutoModelForMaskedLM", torch_lm.TorchMaskedLM),
+        "causal-lm": ("AutoModelForCausalLM", torch_lm.TorchCausalLM),
+        "pair-classifier": ("AutoModelForSequenceClassification", torch_pairs.TorchPairClassifier),
+        "token-tagger": ("AutoModelForTokenClassification", torch_pairs.TorchTokenTagger),
+        "regressor": ("AutoModelForSequenceClassification", torch_pairs.TorchRegressor),
+        "sentence-order": ("AutoModelForPreTraining", torch_pairs.TorchSentenceOrder),
+        "yes-no": ("", torch_yes_no.TorchYesNo),
+    }
+    if role not in makers:
+        raise UnknownName("role", role, makers)
+    family, maker = makers[role]
+    return maker(load(path, family or torch_yes_no.family(path), identity))
+
+
+def load(path: Path, family: str, identity: str) -> Loaded:
+    """`family` is a transformers Auto class; tensors that it needs and the folder lacks are named."""
+    if os.environ.get("QUINTET_THREADS", "").isdigit():
+        torch.set_num_threads(int(os.environ["QUINTET_THREADS"]))
+    with quiet():
+        try:
+            model, report = getattr(transformers, family).from_pretrained(
+                path, local_files_only=True, use_safetensors=True, output_loading_info=True, trust_remote_code=False
+            )
+        except (OSError, ValueError, KeyError, RuntimeError) as error:
+            reason = " ".join(str(error).split())[:200]
+            raise ModelError(f"{path} cannot be opened as {family.removeprefix('AutoModel')} ({reason})") from None
+    # The pooler is no part of an encoder's token vectors; many checkpoints are saved without it.
+    missing = sorted(n for n in report["missing_keys"] if not (family == "AutoModel" and "pooler" in n))
+    if missing:
+        raise ModelError(
+            f"{path} lacks {missing[0]} ({len(missing)} tensors missing); it is not a {type(model).__name__} checkpoint"
+        )
+    model = model.float().eval().to(os.environ.get("QUINTET_DEVICE") or "cpu")
+    subwords = Subwords.read(path / "tokenizer.json", prefix_space=model.config.model_type in _OFFSET)
+    pad = model.config.pad_token_id
+    return Loaded(model, subwords, identity, _max_tokens(model.config), _pad(subwords) if pad is None else pad)
+
+
+def _pad(subwords: Subwords) -> int:
+    try:
+        return subwords.id(*PAD)
+    except ModelError:
+        return 0
+
+
+def _max_tokens(config: Any) -> int:
+    positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None) or LONGEST
+    if config.model_type in _OFFSET:
+        positions -= config.pad_token_id + 1
+    return min(int(positions), LONGEST)
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """No progress bars and warnings while a model loads; the settings of the process are put back."""
+    log = transformers.utils.logging
+    level, bars = log.get_verbosity(), log.is_progress_bar_enabled()
+    log.set_verbosity_error()
+    log.disable_progress_bar()
+    try:
+        yield
+    finally:
+        log.set_verbosity(level)
+        if bars:
+            log.enable_progress_bar()
+
+
+class TorchEncoder:
+    """Hidden states of any BERT-like encoder."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        self._loaded = loaded
+        self.identity, self.max_tokens = loaded.identity, loaded.max_tokens
+        self.layers, self.width = int(loaded.config.num_hidden_layers), int(loaded.config.hidden_size)
+
+    def embed_layers(self, texts: Sequence[str], layers: tuple[int, ...], long: Long) -> list[Layers]:
+        return embed_layers(
+            self._loaded.subwords, texts, layers, long,
+            max_tokens=self.max_tokens, width=self.width, budget=TOKEN_BUDGET, run=self._run, pad=self._loaded.pad,
+        )  # fmt: skip
+
+    @torch.inference_mode()
+    def _run(
+        self, ids: NDArray[np.int64], mask: NDArray[np.int64], layers: tuple[int, ...]
+    ) -> Sequence[NDArray[np.float32]]:
+        output = self._loaded.model(
+            input_ids=self._loaded.tensor(ids), attention_mask=self._loaded.tensor(mask), output_hidden_states=True
+        )
+        return [output.hidden_states[layer].cpu().numpy() for layer in layers]
