@@ -237,3 +237,26 @@ def compare(
 
     systems = [System(name, values, ids) for name, ids, values in scores_by_system(files, dims)]
     return compare_systems(systems, dims, lower_is_better=lower_is_better, tie=tie, common_only=common_only)
+
+
+def people(name: str, data: str | Path | None = None) -> dict[str, Any]:
+    """How well people agree on a set: by dimension, and the weight of each quality in `overall`, all and by rater."""
+    from dataclasses import asdict
+
+    from quintet.data.benchmark import load as load_benchmark
+    from quintet.meta.agreement import krippendorff_alpha, pairwise_agreement
+    from quintet.meta.human import regress, regress_by_annotator
+
+    benchmark = load_benchmark(name, data)
+    single = {d: table for d, table in benchmark.annotators.items() if table.shape[1] > 1}
+    if not single:
+        raise InputError(f"{name} has no single ratings, only means", todo="see quintet data --show for what it has")
+    agreement = {
+        d: {**dict(pairwise_agreement(table).values), "alpha": krippendorff_alpha(table)} for d, table in single.items()
+    }
+    weights = {}
+    if "overall" in single and len(single) > 2:
+        qualities = {d: table for d, table in single.items() if d != "overall"}
+        found = {"all": regress(qualities, single["overall"]), **regress_by_annotator(qualities, single["overall"])}
+        weights = {who: asdict(regression) for who, regression in found.items()}
+    return {"set": name, "agreement": agreement, "overall": weights}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from quintet._version import __version__
-from quintet.serve.cli import bench, compare, data, explain, inventory, score
+from quintet.serve.cli import bench, compare, data, explain, inventory, people, score
 
 app = typer.Typer(
     add_completion=False,
@@ -34,6 +34,7 @@ app.command("explain")(explain.explain)
 app.command("bench")(bench.bench)
 app.command("compare")(compare.compare)
 app.command("data")(data.data)
+app.command("people")(people.people)
 app.command("metrics")(inventory.metrics)
 app.command("models")(inventory.models)
 app.command("tasks")(inventory.tasks)
