@@ -97,7 +97,7 @@ def test_retrieval_starts_from_the_fine_tuned_language_model(tmp_path: Path, tra
 
 
 def test_an_encoder_can_be_taken_from_under_a_head(trained) -> None:
-    folder = trained("ctc-d").folder
+    folder = trained("im2-vup").folder
     base = open_base(f"dir:{folder}", "encoder")
     made = open_trained(folder)
     for name, value in made.network.encoder.state_dict().items():
@@ -116,7 +116,7 @@ def test_the_graph_equals_the_network(name: str, tmp_path: Path, trained) -> Non
     batch = made.head.collate(items, 0)
     with torch.no_grad():
         given = {key: batch[key] for key in names}
-        own = made.head.model.head in ("sequence", "mlm")
+        own = made.head.model.head in ("sequence", "regressor", "mlm")
         expected = made.network(**given).logits if own else made.network(batch)
     found = session.run(None, {key: batch[key].numpy() for key in names})[0]
     assert np.abs(found - expected.numpy()).max() < 1e-4
@@ -131,7 +131,7 @@ def test_a_word_is_the_sum_of_its_subwords(trained) -> None:
         fast = made.network(batch)
         for number, item in enumerate(items):
             alone = made.head.collate([item], 0)
-            hidden = made.network.encoder(input_ids=alone["input_ids"]).last_hidden_state[0]
+            hidden = made.network.tokens.base_model(input_ids=alone["input_ids"]).last_hidden_state[0]
             row = made.base.encoder.pair(" ".join(item.words), item.context, made.head.limits)
             names = [made.base.encoder.tokenizer.id_to_token(piece) for piece in row.ids]
             groups: list[list[int]] = []
@@ -140,7 +140,7 @@ def test_a_word_is_the_sum_of_its_subwords(trained) -> None:
                     groups.append([])
                 groups[-1].append(place)
             for index, places in enumerate(groups):
-                slow = made.network.head(sum(hidden[place] for place in places))
+                slow = made.network.tokens.classifier(sum(hidden[place] for place in places))
                 assert torch.allclose(slow, fast[number, index], atol=1e-5), item.words[index]
 
 
@@ -178,7 +178,7 @@ def test_missing_tensors_are_named(tmp_path: Path, trained) -> None:
 
     from safetensors.torch import load_file, save_file
 
-    for name, kind in (("gruen-acceptability", "sequence"), ("ctc-d", "encoder")):
+    for name, kind in (("gruen-acceptability", "sequence"), ("im2-vup", "encoder")):
         folder = tmp_path / name
         shutil.copytree(trained(name).folder, folder)
         tensors = load_file(folder / "model.safetensors")
@@ -210,3 +210,48 @@ def test_the_narrowest_terms_decide() -> None:
     assert release_of([used("yes"), used("unclear"), used("no")]) == "no"
     assert release_of([used("yes"), used("per source")]) == "per source"
     assert release_of([used("yes")]) == "yes"
+
+
+@pytest.mark.parametrize("name", ["ctc-d", "ctc-r", "usr-dr-context", "gruen-order", "unieval-dialogue", "usr-mlm"])
+def test_a_trained_folder_scores_as_it_was_trained(name: str, trained) -> None:
+    """The models room opens the folder by itself; what it says must be what the trainer's own head says."""
+    open_model = pytest.importorskip("quintet.models.open").open_model
+    pytest.importorskip("quintet.models.torch_backend")
+    from quintet.models.roles import Limits
+
+    result = trained(name)
+    made = open_trained(result.folder)
+    items = made.head.prepare(_items(result.recipe, _data_folder(None, True))[0][:4])
+    role = tomllib.loads((result.folder / "model.toml").read_text(encoding="utf-8"))["role"]
+    model = open_model(f"dir:{result.folder}", role)
+    batch = made.head.collate(items, 0)
+    with torch.no_grad():
+        if role == "masked-lm":
+            assert model.log_probs(["the sun is warm"])[0].log_probs.max() <= 0
+            return
+        _, ours = made.head.guess(made.network, batch)
+        logits = made.head.forward(made.network, batch) if role != "yes-no" else None
+    limits = Limits(made.head.limits.total)
+    if role == "yes-no":
+        theirs = [value.value for value in model.probabilities([item.parts for item in items], 96)]
+        assert theirs == pytest.approx(ours, abs=1e-5)
+    elif role == "regressor":
+        theirs = [value.value for value in model.values([(item.first, item.second) for item in items], limits)]
+        assert theirs == pytest.approx(ours, abs=1e-5)
+    elif role == "sentence-order":
+        theirs = [value.value for value in model.log_odds([(item.first, item.second) for item in items], limits)]
+        assert logits is not None
+        assert theirs == pytest.approx((logits[:, 0] - logits[:, 1]).tolist(), abs=1e-5)
+    elif role == "pair-classifier":
+        rows = model.logits([(item.first, item.second) for item in items], limits)
+        assert logits is not None
+        assert np.abs(np.stack([row.values for row in rows]) - logits.numpy()).max() < 1e-5
+    else:
+        limits = Limits(made.head.limits.total, "only_second", made.head.limits.first)
+        assert logits is not None
+        for item, row, found in zip(
+            items, logits, model.tag([(" ".join(i.words), i.context) for i in items], limits), strict=True
+        ):
+            shares = row.softmax(-1)[: len(found.probabilities)].numpy()
+            assert len(found.probabilities) <= len(item.words)
+            assert np.abs(shares - found.probabilities)[:-1].max() < 1e-5

@@ -56,7 +56,9 @@ def test_a_tagger_learns_which_words_are_made_up(tmp_path) -> None:
     for _ in range(24):
         words = [rng.choice(GOOD + BAD) for _ in range(6)]
         items.append(WordItem(tuple(words), tuple(int(word in BAD) for word in words), "the sun is warm"))
-    model = Model("tiny:roberta", "tagger", labels=("supported", "unsupported"), max_tokens=64, truncate="second")
+    model = Model(
+        "tiny:roberta", "tagger", dropout=0.1, labels=("supported", "unsupported"), max_tokens=64, truncate="second"
+    )
     assert learnt(model, items, tmp_path)["f1_sum"] > 1.9
 
 

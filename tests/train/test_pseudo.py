@@ -172,7 +172,7 @@ def test_facts_have_the_form_of_topical_chat() -> None:
 
 def test_order_pairs_are_two_sides_of_one_split() -> None:
     right, swapped = gruen.order_pairs(["A.", "B.", "C."], 1)
-    assert (right, swapped) == (PairItem("A.", "B. C.", 1), PairItem("B. C.", "A.", 0))
+    assert (right, swapped) == (PairItem("A.", "B. C.", 0), PairItem("B. C.", "A.", 1))
     items = gruen.order(read("documents"), 0, Random(0))
     assert sum(item.label for item in items) * 2 == len(items)
 

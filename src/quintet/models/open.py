@@ -56,7 +56,7 @@ def _open(spec: str, role: str) -> Any:
         _check_role(spec, found.role, role)
         return _open_onnx(catalog.verify(found), role, found.identity)
     path = _local_folder(name) if kind == "dir" else _snapshot(name)
-    if (path / folder.NAME).exists():
+    if _holds_graph(path):
         _check_role(spec, folder.describe(path).role, role)
         return _open_onnx(path, role, identity(spec))
     refuse_pickles(path)
@@ -70,6 +70,11 @@ def _open_onnx(path: Path, role: str, name: str) -> Any:
     from quintet.models.onnx_backend import OnnxEmbedder
 
     return Memo(OnnxEmbedder(path, folder.describe(path), name))
+
+
+def _holds_graph(path: Path) -> bool:
+    """A folder that training wrote has a model.toml as well, but keeps its weights as tensors."""
+    return (path / folder.NAME).exists() and not any(path.glob("*.safetensors"))
 
 
 def _check_role(spec: str, has: str, wanted: str) -> None:
@@ -113,7 +118,7 @@ def _revision(name: str) -> tuple[str, str]:
 
 def _dir_identity(name: str) -> str:
     path = _local_folder(name)
-    if (path / folder.NAME).exists():
+    if _holds_graph(path):
         description = folder.describe(path)
         files = [path / folder.NAME, path / description.file, path / "tokenizer.json"]
         return f"{description.name}@{_digest(files)}/{description.backend}"

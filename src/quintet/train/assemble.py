@@ -43,7 +43,7 @@ def assemble(model: Model, items: Sequence[Item], graph_folder: Path | None = No
     kind = needed_kind(model)
     outputs = max(1, len(model.labels))
     texts = [text for item in items for text in texts_of(item)] if model.start.startswith("tiny:") else []
-    base = open_base(model.start, kind, texts, outputs)
+    base = open_base(model.start, kind, texts, outputs, model.dropout)
     if model.max_tokens < 8:
         raise InputError("model.max_tokens must be at least 8")
     return with_head(model, base, items, outputs, graph_folder)
@@ -51,19 +51,21 @@ def assemble(model: Model, items: Sequence[Item], graph_folder: Path | None = No
 
 def with_head(model: Model, base: Base, items: Sequence[Item], outputs: int, graph_folder: Path | None) -> Assembled:
     """The recipe's head on a base that is already open."""
-    values = model.loss == "squared" or model.head == "regressor"
+    values = model.loss == "squared"
     if model.head == "sequence":
         return Assembled(base.network, heads.ClassHead(model, base.encoder), base)
-    if model.head in ("pooled", "regressor"):
+    if model.head == "regressor":
+        return Assembled(base.network, heads.ValueHead(model, base.encoder), base)
+    if model.head == "order":
+        return Assembled(network.Order(base.network), heads.ClassHead(model, base.encoder), base)
+    if model.head == "pooled":
         whole = network.Pooled(
             base.network, 1 if values else outputs, model.pooling, model.layers, model.activation, model.dropout
         )
         made: heads.Head = heads.ValueHead(model, base.encoder) if values else heads.ClassHead(model, base.encoder)
         return Assembled(whole, made, base)
     if model.head == "tagger":
-        return Assembled(
-            network.Tagger(base.network, outputs, model.dropout), heads.WordHead(model, base.encoder), base
-        )
+        return Assembled(network.Tagger(base.network), heads.WordHead(model, base.encoder), base)
     if model.head == "grade":
         return _grade(model, base, items, graph_folder)
     if model.head in ("yesno", "yesno-causal"):

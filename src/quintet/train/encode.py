@@ -21,6 +21,9 @@ _LAST = ("[SEP]", "</s>", "<sep>", "<|endoftext|>")
 _PAD = ("[PAD]", "<pad>", "<|endoftext|>")
 _MASK = ("[MASK]", "<mask>", "<extra_id_0>")
 
+_PREFIX_SPACE = frozenset({"roberta", "xlm-roberta", "camembert", "mpnet", "longformer"})
+"""Model types whose first word is read as if a blank stood before it, as the models room reads them."""
+
 
 @dataclass(frozen=True)
 class Encoded:
@@ -49,7 +52,7 @@ class TextEncoder:
         self.tokenizer.no_truncation()
         self.tokenizer.no_padding()
         # The reader of the models room: `</s>` typed in a text must not become the separator itself.
-        self._subwords = Subwords(tokenizer.to_str())
+        self._subwords = Subwords(tokenizer.to_str(), prefix_space=model_type in _PREFIX_SPACE)
         self.model_type = model_type
         self.double = model_type in ("roberta", "xlm-roberta", "camembert", "bart", "longformer")
         self.last = self._id(_LAST)
@@ -97,8 +100,16 @@ class TextEncoder:
         """Parts with the separator between them, cut from the right: the tail of the last part goes first."""
         ids: list[int] = []
         for number, text in enumerate(texts):
-            ids += ([self.last] if number else []) + self.pieces(text)[0]
+            ids += ([self.last] if number else []) + self.pieces(text.strip())[0]
         return [*ids[: total - 1], self.last]
+
+    def lines(self, texts: Sequence[str], tail: str, total: int) -> list[int]:
+        """Parts as lines, for a model that only continues text; `tail` is never cut."""
+        between, end = self.pieces("\n")[0], self.pieces(tail)[0]
+        ids: list[int] = []
+        for number, text in enumerate(texts):
+            ids += (between if number else []) + self.pieces(text.strip())[0]
+        return [*ids[: total - len(end)], *end]
 
     def padded(self, rows: Sequence[Sequence[int]], fill: int) -> NDArray[np.int64]:
         width = max(len(row) for row in rows)

@@ -33,6 +33,7 @@ ROLES = {
     "pooled": "pair-classifier",
     "regressor": "regressor",
     "tagger": "token-tagger",
+    "order": "sentence-order",
     "grade": "regressor",
     "yesno": "yes-no",
     "yesno-causal": "yes-no",
@@ -56,13 +57,18 @@ def save(folder: Path, made: Assembled, recipe: Recipe, data: Sequence[UsedData]
     folder.mkdir(parents=True, exist_ok=True)
     made.base.config.architectures = [type(made.base.network).__name__]
     made.base.config.save_pretrained(folder)
-    need("safetensors.torch").save_file(plain_weights(made.network), folder / "model.safetensors", {"format": "pt"})
+    need("safetensors.torch").save_file(plain_weights(kept(made)), folder / "model.safetensors", {"format": "pt"})
     made.base.encoder.tokenizer.save(str(folder / "tokenizer.json"))
     (folder / "tokenizer_config.json").write_text(json.dumps(_tokenizer_settings(made)), encoding="utf-8")
     if made.topics is not None:
         made.topics.save(folder)
     (folder / "README.md").write_text(card(recipe, data, figures), encoding="utf-8")
     return write_toml(folder, made, recipe, data, figures)
+
+
+def kept(made: Assembled) -> Any:
+    """The module whose weights are written: the whole transformers model where the head is one of its own."""
+    return made.network if made.head.model.head in ("pooled", "grade") else made.base.network
 
 
 def _tokenizer_settings(made: Assembled) -> dict[str, str]:
@@ -200,6 +206,6 @@ def open_trained(folder: Path) -> Assembled:
     model = Model(start=f"dir:{folder}", head=table["head"], labels=labels, options=options, **plain)
     base = bare_from_folder(folder, needed_kind(model), max(1, len(model.labels)))
     made = with_head(model, base, (), max(1, len(model.labels)), folder)
-    load_weights(made.network, folder / "model.safetensors")
+    load_weights(kept(made), folder / "model.safetensors")
     made.network.eval()
     return made

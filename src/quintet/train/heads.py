@@ -42,6 +42,8 @@ class Head:
         raise NotImplementedError
 
     def forward(self, network: nn.Module, batch: Batch) -> Tensor:
+        if self.model.head in ("sequence", "regressor"):
+            return _transformers_logits(network, batch)
         out: Tensor = network(batch)
         return out
 
@@ -72,11 +74,6 @@ class ClassHead(Head):
     def collate(self, items: Sequence[PairItem], seed: int) -> Batch:
         batch = self._texts([self.encoder.pair(item.first, item.second, self.limits) for item in items])
         return {**batch, "labels": torch.tensor([item.label for item in items])}
-
-    def forward(self, network: nn.Module, batch: Batch) -> Tensor:
-        if self.model.head != "sequence":
-            return super().forward(network, batch)
-        return _transformers_logits(network, batch)
 
     def loss(self, network: nn.Module, batch: Batch) -> Tensor:
         return losses.classes(self.forward(network, batch).float(), batch["labels"])
@@ -147,23 +144,23 @@ class WordHead(Head):
 
 
 class YesNoHead(Head):
-    """P(Yes) against P(No): the first word a T5 writes, or the next word of a decoder after `answer:`."""
+    """P(Yes) against P(No): the first word a T5 writes, or the next word of a decoder after `Answer:`."""
 
     takes = YesNoItem
 
     def __init__(self, model: Model, encoder: TextEncoder) -> None:
         super().__init__(model, encoder)
-        self.yes, self.no = encoder.word_id("Yes"), encoder.word_id("No")
+        self.decoder_only = model.head == "yesno-causal"
+        before = " " if self.decoder_only else ""
+        self.yes, self.no = encoder.word_id(f"{before}Yes"), encoder.word_id(f"{before}No")
         if self.yes == self.no:
             raise InputError("the tokenizer gives Yes and No the same first piece; take another model")
-        self.decoder_only = model.head == "yesno-causal"
 
     def collate(self, items: Sequence[YesNoItem], seed: int) -> Batch:
         rows = []
         for item in items:
             if self.decoder_only:
-                tail = self.encoder.pieces("answer:")[0]
-                ids = [*self.encoder.parts(item.parts, self.limits.total - len(tail)), *tail]
+                ids = self.encoder.lines(item.parts, "\nAnswer:", self.limits.total)
             else:
                 ids = self.encoder.parts(item.parts, self.limits.total)
             rows.append(Encoded(ids, [0] * len(ids)))

@@ -1,7 +1,8 @@
 """Networks on any transformers encoder: the heads that the five papers train and transformers does not have.
 
 An encoder comes from `hf:NAME[@REVISION]`, `dir:FOLDER` (config.json, model.safetensors, tokenizer.json) or
-`tiny:KIND`. Heads of our own keep their weights under `head.`, the encoder's under `encoder.`.
+`tiny:KIND`. Max-pooled heads and GRADE keep their weights under `head.`, the encoder's
+under `encoder.`; the others have the names that transformers gives them.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def dense(sizes: Sequence[int], activation: str) -> nn.Module:
 
 
 class Pooled(nn.Module):
-    """Encoder, pooling, dropout, linear layers: VUP, AB-BA, AB-AC, five classes, and CTC's R with one output."""
+    """Encoder, pooling, dropout, linear layers: VUP, AB-BA, AB-AC, five classes."""
 
     def __init__(
         self, encoder: nn.Module, outputs: int, pooling: str, layers: Sequence[int], activation: str, dropout: float
@@ -89,18 +90,32 @@ class Pooled(nn.Module):
 
 
 class Tagger(nn.Module):
-    """CTC's D: a word is the sum of its sub-words in the last layer, then one linear layer; class 0 is supported."""
+    """CTC's D: a word is the sum of its sub-words in the last layer, then one linear layer; class 0 is supported.
 
-    def __init__(self, encoder: nn.Module, outputs: int, dropout: float) -> None:
+    The weights are those of a transformers token classifier, which only its words tell apart from this.
+    """
+
+    def __init__(self, tokens: Any) -> None:
         super().__init__()
-        self.encoder = encoder
-        self.dropout = nn.Dropout(dropout)
-        self.head = nn.Linear(hidden_size(encoder.config), outputs)
+        self.tokens = tokens
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
-        hidden = run_encoder(self.encoder, batch).last_hidden_state
+        hidden = run_encoder(self.tokens.base_model, batch).last_hidden_state
         words = batch["word_weights"].to(hidden.dtype) @ hidden
-        logits: Tensor = self.head(self.dropout(words))
+        logits: Tensor = self.tokens.classifier(self.tokens.dropout(words))
+        return logits
+
+
+class Order(nn.Module):
+    """ALBERT's sentence-order head on the pooled pair, without the vocabulary head beside it; class 0 is in order."""
+
+    def __init__(self, whole: Any) -> None:
+        super().__init__()
+        self.whole = whole
+
+    def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
+        pooled = run_encoder(self.whole.base_model, batch).pooler_output
+        logits: Tensor = self.whole.sop_classifier(pooled)
         return logits
 
 

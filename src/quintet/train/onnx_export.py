@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from quintet.errors import InputError
 from quintet.train.assemble import Assembled
 
-_HEADS = ("sequence", "pooled", "regressor", "tagger", "mlm")
+_HEADS = ("sequence", "pooled", "regressor", "tagger", "order", "mlm")
 OPSET = 17
 
 
@@ -21,7 +21,7 @@ class _Flat(nn.Module):
 
     def __init__(self, made: Assembled, names: list[str]) -> None:
         super().__init__()
-        self.network, self.names, self.own = made.network, names, made.head.model.head not in ("sequence", "mlm")
+        self.network, self.names, self.own = made.network, names, made.head.model.head in ("pooled", "tagger", "order")
 
     def forward(self, *tensors: Tensor) -> Tensor:
         batch = dict(zip(self.names, tensors, strict=True))

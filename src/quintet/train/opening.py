@@ -16,6 +16,8 @@ from quintet.train.torch_parts import need
 
 CLASSES = {
     "sequence": "AutoModelForSequenceClassification",
+    "tokens": "AutoModelForTokenClassification",
+    "pretraining": "AutoModelForPreTraining",
     "mlm": "AutoModelForMaskedLM",
     "causal": "AutoModelForCausalLM",
     "seq2seq": "AutoModelForSeq2SeqLM",
@@ -24,8 +26,9 @@ CLASSES = {
 HEADS = {
     "sequence": "sequence",
     "pooled": "encoder",
-    "regressor": "encoder",
-    "tagger": "encoder",
+    "regressor": "sequence",
+    "tagger": "tokens",
+    "order": "pretraining",
     "grade": "encoder",
     "mlm": "mlm",
     "causal": "causal",
@@ -37,6 +40,7 @@ _FITTING = {
     "mlm": ("bert", "roberta", "albert", "xlm-roberta", "distilbert", "electra", "deberta", "deberta-v2", "camembert"),
     "causal": ("gpt2", "llama", "qwen2", "qwen3", "opt", "gpt_neox", "mistral", "gemma"),
     "seq2seq": ("t5", "mt5", "bart"),
+    "pretraining": ("albert",),
 }
 
 
@@ -50,36 +54,43 @@ class Base:
     identity: str
 
 
-def open_base(spec: str, kind: str, texts: Iterable[str] = (), labels: int = 2) -> Base:
-    """`kind` is a key of CLASSES; `texts` teach a tiny model's tokenizer its words."""
+def open_base(spec: str, kind: str, texts: Iterable[str] = (), labels: int = 2, dropout: float | None = None) -> Base:
+    """`kind` is a key of CLASSES; `texts` teach a tiny tokenizer its words; `dropout` is that before the head."""
     scheme, colon, rest = spec.partition(":")
     if not colon or scheme not in ("tiny", "dir", "hf"):
         raise InputError(f"cannot start from {spec!r}", todo="give tiny:KIND, dir:FOLDER or hf:NAME")
     if scheme == "tiny":
-        return _tiny(rest, kind, texts, labels)
+        return _tiny(rest, kind, texts, labels, dropout)
     if scheme == "dir":
         folder = Path(rest).expanduser()
         _check_folder(folder)
         if kind == "encoder" and (folder / "model.toml").is_file():
             return _own_encoder(folder)
-        return _pretrained(str(folder), kind, labels, {"local_files_only": True}, spec)
+        return _pretrained(folder, kind, labels, dropout, spec)
     name, _, revision = rest.partition("@")
     folder = snapshot(name, revision or "main")
     _check_folder(folder)
-    return _pretrained(str(folder), kind, labels, {"local_files_only": True}, spec)
+    return _pretrained(folder, kind, labels, dropout, spec)
 
 
-def _tiny(kind_of_model: str, kind: str, texts: Iterable[str], labels: int) -> Base:
+def _tiny(kind_of_model: str, kind: str, texts: Iterable[str], labels: int, dropout: float | None) -> Base:
     transformers = need("transformers")
     made = tiny.tokenizer(kind_of_model, texts)
     config = tiny.config(kind_of_model, made.get_vocab_size(), made)
     check_fits(config.model_type, kind, f"tiny:{kind_of_model}")
-    if kind == "sequence":
-        config.num_labels = labels
-        if config.pad_token_id is None:
-            config.pad_token_id = 0
+    _set_head(config, kind, labels, dropout)
+    if config.pad_token_id is None:
+        config.pad_token_id = 0
     network = getattr(transformers, CLASSES[kind]).from_config(config)
     return Base(network, config, TextEncoder(made, config.model_type), f"tiny:{kind_of_model}")
+
+
+def _set_head(config: Any, kind: str, labels: int, dropout: float | None) -> None:
+    if kind in ("sequence", "tokens"):
+        config.num_labels = labels
+        name = "classifier_dropout_prob" if config.model_type == "albert" else "classifier_dropout"
+        if dropout is not None:
+            setattr(config, name, dropout)
 
 
 def bare_from_folder(folder: Path, kind: str, labels: int) -> Base:
@@ -88,8 +99,7 @@ def bare_from_folder(folder: Path, kind: str, labels: int) -> Base:
     tokenizers = need("tokenizers")
     config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True)
     check_fits(config.model_type, kind, f"dir:{folder}")
-    if kind == "sequence":
-        config.num_labels = labels
+    _set_head(config, kind, labels, None)
     words = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
     network = getattr(transformers, CLASSES[kind]).from_config(config)
     return Base(network, config, TextEncoder(words, config.model_type), f"dir:{folder}")
@@ -136,18 +146,17 @@ def _check_folder(folder: Path) -> None:
         raise ModelError(f"{folder} has no model.safetensors")
 
 
-def _pretrained(name: str, kind: str, labels: int, extra: dict[str, Any], where: str) -> Base:
+def _pretrained(folder: Path, kind: str, labels: int, dropout: float | None, where: str) -> Base:
     transformers = need("transformers")
     try:
-        config = transformers.AutoConfig.from_pretrained(name, **extra)
+        config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True)
         check_fits(config.model_type, kind, where)
-        if kind == "sequence":
-            config.num_labels = labels
+        _set_head(config, kind, labels, dropout)
         # Exported folders keep tokenizer.json; the auto class also turns a vocab.txt or a sentencepiece into one.
-        words = transformers.AutoTokenizer.from_pretrained(name, **extra).backend_tokenizer
+        words = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True).backend_tokenizer
         loader = getattr(transformers, CLASSES[kind])
         network, report = loader.from_pretrained(
-            name, config=config, use_safetensors=True, output_loading_info=True, ignore_mismatched_sizes=False, **extra
+            folder, config=config, use_safetensors=True, output_loading_info=True, local_files_only=True
         )
     except ModelError:
         raise

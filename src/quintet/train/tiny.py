@@ -28,7 +28,7 @@ def tokenizer(kind: str, texts: Iterable[str]) -> Any:
         made.normalizer = normalizers.BertNormalizer(lowercase=True)
         made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
         made.add_special_tokens(special)
-        return made
+        return _framed(made, "[CLS]", "[SEP]")
     if kind in ("roberta", "gpt2"):
         special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"] if kind == "roberta" else ["<|endoftext|>"]
         made = Tokenizer(models.BPE())
@@ -48,6 +48,15 @@ def tokenizer(kind: str, texts: Iterable[str]) -> Any:
         raise UnknownName("tiny model", kind, KINDS)
     # Yes and No must be single pieces, which a small corpus does not promise.
     made.train_from_iterator([*texts, *["Yes No"] * 200], trainer)
+    return _framed(made, "<s>", "</s>") if kind == "roberta" else made
+
+
+def _framed(made: Any, first: str, last: str) -> Any:
+    """What stands around a text, for readers of tokenizer.json."""
+    from tokenizers.processors import TemplateProcessing
+
+    names = [(name, made.token_to_id(name)) for name in (first, last)]
+    made.post_processor = TemplateProcessing(single=f"{first} $A {last}", special_tokens=names)
     return made
 
 

@@ -14,7 +14,8 @@ from quintet.text.sentences import sentences
 from quintet.train.items import PairItem
 from quintet.train.rows import Dialogue, Document, Judged, Record
 
-ACCEPTABLE, IN_ORDER = 1, 1
+IN_ORDER = 0
+"""The class of the right order, as in ALBERT's own head."""
 
 
 def acceptability(
@@ -34,7 +35,7 @@ def acceptability(
 
 
 def order_pairs(parts: Sequence[str], split: int) -> tuple[PairItem, PairItem]:
-    """The two halves at `split` in their order (1) and swapped (0)."""
+    """The two halves at `split` in their order and swapped."""
     left, right = " ".join(parts[:split]), " ".join(parts[split:])
     return PairItem(left, right, IN_ORDER), PairItem(right, left, 1 - IN_ORDER)
 

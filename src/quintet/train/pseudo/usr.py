@@ -6,44 +6,15 @@ response. Only the last turn of the history is shown; DR(x=c) adds the fact, DR(
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from random import Random
 
 from quintet.errors import InputError
-from quintet.text.tokens import words
+from quintet.text.usr_lines import context_text, fact_text, mlm_line, response_text, spaced
 from quintet.train.items import PairItem, TextItem
 from quintet.train.rows import Dialogue, Record
 
-GO, EOS, NO_FACT = "_go", "_eos", "_nofact"
-_CLITIC = re.compile(r"(?i)^(.+?)(n['’]t|['’](?:s|m|d|ll|re|ve))$")
-
-
-def spaced(text: str) -> str:
-    """Lower-case tokens with single blanks, contractions cut as spaCy does: `do n't`, `it 's`."""
-    out: list[str] = []
-    for piece in words(text.lower(), punctuation=True):
-        match = _CLITIC.match(piece.text)
-        out += match.groups() if match else [piece.text]
-    return " ".join(out)
-
-
-def response_text(response: str) -> str:
-    return f"{GO} {spaced(response)} {EOS}"
-
-
-def context_text(last_turn: str, fact: str) -> str:
-    """DR(x=c): the last turn and the fact; `_nofact` where there is none, as in the released files."""
-    return f"{spaced(last_turn)} {EOS} {spaced(fact) or NO_FACT} {EOS}"
-
-
-def fact_text(fact: str) -> str:
-    return f"{spaced(fact) or NO_FACT} {EOS}"
-
-
-def mlm_line(last_turn: str, response: str) -> str:
-    """One line of the released MLM files."""
-    return f"{spaced(last_turn)} {EOS} {response_text(response)}"
+__all__ = ["context_text", "fact_text", "mlm", "mlm_line", "response_text", "retrieval", "spaced"]
 
 
 def mlm(records: Sequence[Record], limit: int, rng: Random) -> list[TextItem]:
