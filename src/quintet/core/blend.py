@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -123,12 +124,28 @@ def _file(source: str) -> Mapping[str, Any]:
         if source.endswith(".toml"):
             text = Path(source).read_text(encoding="utf-8")
         else:
-            text = files("quintet.metrics.blends").joinpath(f"{source}.toml").read_text(encoding="utf-8")
+            text = _bundled(source).read_text(encoding="utf-8")
         return tomllib.loads(text)
     except FileNotFoundError:
         raise InputError(f"no blend file {source!r}", todo="name a bundled blend or the path of a TOML file") from None
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"not valid TOML: {error}", source) from None
+
+
+def _bundled(source: str) -> Traversable:
+    """quintet's own blends, or the one a paper's folder brings along (`usr/topical-chat`)."""
+    own = files("quintet.metrics.blends").joinpath(f"{source}.toml")
+    return own if own.is_file() else files("quintet.metrics").joinpath(source, "blend.toml")
+
+
+def read_table(recipe: str) -> Mapping[str, Any]:
+    """One blend as plain data: question, intercept and signals."""
+    return _table(recipe)
+
+
+def digest(recipe: str) -> str:
+    """Eight digits over the constants of a blend."""
+    return _digest(recipe)
 
 
 @lru_cache(maxsize=256)

@@ -1,0 +1,80 @@
+"""USR-MLM: how likely a masked language model of dialogue finds the response (USR section 4.2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from quintet.core.dimension import Dimension
+from quintet.core.example import Example
+from quintet.core.metric import Row
+from quintet.core.score import EMPTY_OUTPUT, Score, Span
+from quintet.metrics.role_metric import BLIND_GUESS, RoleMetric, cut_of
+from quintet.metrics.usr.inputs import MLM_MODEL, MlmMode, masked_line
+from quintet.models.roles import TokenScores
+from quintet.text.tokens import whitespace_words
+
+NO_HISTORY = "no history"
+
+
+@dataclass(frozen=True)
+class MaskedLikelihood(RoleMetric):
+    model: str = MLM_MODEL
+    mode: MlmMode = "quintet"
+    """quintet: mean over the response's sub-words. paper: their sum. released: mean over the last `window` ids,
+    context included. dialeval: the same on DialEvalMetrics' context."""
+    window: int = 100
+    """Ids that the released code looks at, special tokens included."""
+
+    name = "usr-mlm"
+    paper = "Mehri & Eskenazi 2020"
+    model_role = "masked-lm"
+    dimensions = (
+        Dimension(
+            "likelihood", "Is this a likely response to the last turn?", ("history",), low=-float("inf"), high=0.0
+        ),
+    )
+
+    def _score(self, examples: Sequence[Example]) -> list[Row]:
+        lines = [masked_line(example, self.mode) for example in examples]
+        texts = [line for line, _, _ in lines]
+        if self.mode in ("released", "dialeval"):
+            found = self.opened().log_probs(texts, "each", last=self.window)
+        else:
+            found = self.opened().log_probs(texts, "each")
+        return [
+            {"likelihood": self._one(example, scores, start, end)}
+            for example, scores, (_, start, end) in zip(examples, found, lines, strict=True)
+        ]
+
+    def _one(self, example: Example, scores: TokenScores, start: int, end: int) -> Score:
+        flags = () if example.history else (NO_HISTORY,)
+        cut = cut_of(history=scores.cut)
+        own = in_stretch(scores, start, end)
+        counted = scores.log_probs if self.mode in ("released", "dialeval") else scores.log_probs[own]
+        if not len(counted):
+            return Score(BLIND_GUESS, flags=(*flags, "no sub-words"), cut=cut)
+        total = float(counted.sum(dtype=np.float64))
+        value = total if self.mode == "paper" else total / len(counted)
+        spans = _word_spans(example.output, scores, start) if self.mode == "quintet" else ()
+        return Score(min(value, 0.0), spans, {"sum": total, "sub-words": float(len(counted))}, flags, cut)
+
+    def _score_empty(self, example: Example) -> Row:
+        return {"likelihood": Score(BLIND_GUESS, flags=(EMPTY_OUTPUT,))}
+
+
+def in_stretch(scores: TokenScores, start: int, end: int) -> np.ndarray:
+    """Which sub-words end inside `start:end`; the first may begin with the blank before its word."""
+    return (scores.ends > start) & (scores.ends <= end) & (scores.ends > scores.starts)
+
+
+def _word_spans(output: str, scores: TokenScores, offset: int) -> tuple[Span, ...]:
+    """Evidence: the log-probability of each white-space word, its sub-words added up."""
+    spans = []
+    for word in whitespace_words(output):
+        own = in_stretch(scores, offset + word.start, offset + word.end)
+        if own.any():
+            spans.append(Span(word.start, word.end, round(float(scores.log_probs[own].sum()), 4)))
+    return tuple(spans)

@@ -1,0 +1,93 @@
+"""USR: a linear regression over z-scored sub-metrics, on the scale of human overall ratings (section 4.2.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from quintet.core.blend import digest, read_table
+from quintet.core.dimension import Dimension
+from quintet.core.example import Example
+from quintet.core.metric import Metric, Row
+from quintet.core.score import EMPTY_OUTPUT, Score
+from quintet.errors import UnknownName, UserError
+from quintet.metrics.role_metric import RoleComposite, weights_identity
+from quintet.metrics.usr.inputs import CONTEXT_MODEL, FACT_MODEL, MLM_MODEL, PairMode
+from quintet.metrics.usr.likelihood import MaskedLikelihood
+from quintet.metrics.usr.retrieval import DialogueRetrieval, FactRetrieval
+
+SUB_METRICS = {"usr-mlm": "likelihood", "usr-dr-context": "context", "usr-dr-fact": "fact"}
+LOWEST_RELEASED = {"usr-mlm": -2.35, "usr-dr-context": 0.0, "usr-dr-fact": 0.0}
+"""Bottom of the released scores on Topical-Chat: where an empty response is put."""
+
+
+@dataclass(frozen=True)
+class Usr(RoleComposite):
+    model_mlm: str = MLM_MODEL
+    model_context: str = CONTEXT_MODEL
+    model_fact: str = FACT_MODEL
+    mode: PairMode = "quintet"
+    """Handed to the sub-metrics."""
+    weights: str = "usr/topical-chat"
+    """usr/topical-chat, usr/personachat, or FILE.toml#TABLE of one's own (`quintet.metrics.usr.fitting`)."""
+
+    name = "usr"
+    paper = "Mehri & Eskenazi 2020"
+    model_roles: ClassVar[Mapping[str, str]] = {
+        "model_mlm": "masked-lm",
+        "model_context": "pair-classifier",
+        "model_fact": "pair-classifier",
+    }
+    dimensions = (Dimension("overall", "How good is this response overall?", low=-float("inf"), high=None),)
+
+    @property
+    def signals(self) -> list[Mapping[str, Any]]:
+        rows: list[Mapping[str, Any]] = list(read_table(self.weights)["signals"])
+        for row in rows:
+            if row["metric"] not in SUB_METRICS:
+                raise UnknownName(f"sub-metric of usr in {self.weights}", row["metric"], SUB_METRICS)
+        return rows
+
+    @property
+    def sub_metrics(self) -> dict[str, Metric]:
+        """Those that the weights ask for: PersonaChat's do without DR(x=f)."""
+        known: dict[str, Metric] = {
+            "usr-mlm": MaskedLikelihood(self.model_mlm, self.mode),
+            "usr-dr-context": DialogueRetrieval(self.model_context, self.mode),
+            "usr-dr-fact": FactRetrieval(self.model_fact, self.mode),
+        }
+        asked = {row["metric"] for row in self.signals}
+        return {name: metric for name, metric in known.items() if name in asked}
+
+    @property
+    def ingredients(self) -> tuple[Metric, ...]:
+        return tuple(self.sub_metrics.values())
+
+    def combine(self, example: Example, rows: Mapping[Metric, Row]) -> Row:
+        found = {name: rows[metric][SUB_METRICS[name]] for name, metric in self.sub_metrics.items()}
+        value = self.regress({name: score.value for name, score in found.items()})
+        flags = tuple(dict.fromkeys(flag for score in found.values() for flag in score.flags))
+        cut: dict[str, int] = {}
+        for score in found.values():
+            cut.update({field: max(count, cut.get(field, 0)) for field, count in score.cut.items()})
+        spans = found["usr-mlm"].spans if "usr-mlm" in found else ()
+        return {"overall": Score(value, spans, {name: s.value for name, s in found.items()}, flags, cut)}
+
+    def regress(self, scores: Mapping[str, float]) -> float:
+        """intercept + sum of weight × (score - mean) / deviation."""
+        value = float(read_table(self.weights).get("intercept", 0.0))
+        for row in self.signals:
+            z = (scores[row["metric"]] - row.get("shift", 0.0)) / row.get("scale", 1.0)
+            value += row.get("weight", 1.0) * z
+        return value
+
+    def model_identities(self) -> Mapping[str, str]:
+        named = {"weights": weights_identity(self.weights, digest)}
+        try:
+            return {**super().model_identities(), **named}
+        except UserError:
+            return named
+
+    def _score_empty(self, example: Example) -> Row:
+        return {"overall": Score(self.regress(LOWEST_RELEASED), flags=(EMPTY_OUTPUT,))}
