@@ -13,6 +13,7 @@ from quintet.errors import ModelError
 from quintet.models.roles import Long, TokenVectors
 
 DEFAULT_BYTES = 512 * 2**20
+_MODES: tuple[Long, ...] = ("window", "cut")
 
 
 class Encoder(Protocol):
@@ -56,14 +57,22 @@ class Memo:
             found: dict[str, TokenVectors] = {}
             absent: list[str] = []
             for text in dict.fromkeys(texts):
-                kept = self._kept.get((text, long), {})
+                kept = self._recall(text, long)
                 if layer in kept:
-                    self._kept.move_to_end((text, long))
                     found[text] = kept[layer]
                 else:
                     absent.append(text)
             found.update(self._encode(absent, layer, long))
             return [found[text] for text in texts]
+
+    def _recall(self, text: str, long: Long) -> dict[int, TokenVectors]:
+        """What is kept of a text. One that fits the model whole is the same however long ones are treated."""
+        for mode in (long, *(other for other in _MODES if other != long)):
+            kept = self._kept.get((text, mode))
+            if kept is not None and (mode == long or _fits(kept, self.max_tokens)):
+                self._kept.move_to_end((text, mode))
+                return kept
+        return {}
 
     def forget(self) -> None:
         """Drops what is kept; announcements stay."""
@@ -101,6 +110,11 @@ def forget_all() -> None:
     """Clears every memo of this process; called between chunks so that memory stays flat."""
     for memo in list(_memos):
         memo.forget()
+
+
+def _fits(kept: dict[int, TokenVectors], max_tokens: int) -> bool:
+    vectors = next(iter(kept.values()))
+    return vectors.cut == 0 and len(vectors) <= max_tokens
 
 
 def _size(made: dict[int, TokenVectors]) -> int:
