@@ -24,6 +24,9 @@ _HOMES = {
 """Public names, loaded when first asked for; functions that share their module's name are imported from it."""
 
 
+__all__ = sorted(_HOMES)
+
+
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'quintet.meta' has no attribute {name!r}")
