@@ -116,6 +116,12 @@ def test_the_promised_power_is_kept():
     assert hits / 2000 == pytest.approx(0.8, abs=0.03)
 
 
+def test_the_line_for_the_paper():
+    (found,) = compare([System("A", {"fluency": BASE + 0.5}, IDS), System("B", {"fluency": BASE}, IDS)])
+    gap = f"{BASE.mean() + 0.5:.2f}, B {BASE.mean():.2f}, difference +0.50 [+0.50, +0.50]"
+    assert found.line(2) == f"fluency: A {gap}, p < .001, n=60"
+
+
 def test_records_are_plain():
     plain = compare(pair(0.5))[0].to_json()
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain

@@ -23,6 +23,7 @@ from quintet.meta.correlate import FEWEST
 from quintet.meta.distributions import normal_quantile
 from quintet.meta.inputs import check_ids
 from quintet.meta.means import mean_interval
+from quintet.meta.records import decimal
 from quintet.meta.significance import ENOUGH, holm
 
 FLIPS = 10_000
@@ -84,6 +85,16 @@ class Difference:
     """The name of the better system once it is settled."""
     more: int | None = None
     """Further examples needed to settle it at 80 % power; 0 when settled, None when there is no difference to find."""
+
+    def line(self, digits: int = 3) -> str:
+        """As one writes it: `fluency: A 0.566, B 0.540, difference +0.026 [+0.017, +0.036], p < .001, n=120`."""
+        p = "p < .001" if self.p_holm < 0.001 else f"p = {decimal(self.p_holm, 3)}"
+        gap = f"{self.difference:+.{digits}f} [{self.low:+.{digits}f}, {self.high:+.{digits}f}]"
+        means = f"{self.first} {self.mean_first:.{digits}f}, {self.second} {self.mean_second:.{digits}f}"
+        return f"{self.dimension}: {means}, difference {gap}, {p}, n={self.n}"
+
+    def __str__(self) -> str:
+        return self.line()
 
     def to_json(self) -> dict[str, Any]:
         plain = dataclasses.asdict(self)
