@@ -1,0 +1,81 @@
+"""Example, Score, signature, parameters and tasks: what the words promise."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+import quintet.metrics
+from quintet.core.example import Example
+from quintet.core.parameters import build
+from quintet.core.registry import metrics
+from quintet.core.score import Score, Span
+from quintet.core.signature import signature
+from quintet.core.task import find_task, read_tasks
+from quintet.errors import InputError, UnknownName
+
+assert quintet.metrics
+
+ISSUE_TASKS = {
+    "summarization": {"coherence", "consistency", "fluency", "relevance"},
+    "dialogue": {"naturalness", "coherence", "engagingness", "groundedness", "understandability"},
+    "data2text": {"naturalness", "informativeness"},
+    "rewriting": {"preservation", "fluency"},
+    "fact": {"consistency"},
+    "text": {"grammaticality", "non-redundancy", "focus", "structure"},
+}
+
+
+def test_absent_is_not_empty() -> None:
+    assert not Example("x").has("source")
+    assert Example("x", source="").has("source")
+    assert not Example("x").has("references")
+    assert Example("x", history=()).has("history")
+    assert Example("x", history=("a", "b")).text("history") == "a\nb"
+
+
+def test_digest_depends_on_the_fields_asked_for_only() -> None:
+    one, two = Example("x", source="s", id="1"), Example("x", source="s", id="2", system="y")
+    assert one.digest() == two.digest()
+    assert one.digest(("source",)) != Example("x", source="t").digest(("source",))
+    assert one.digest(("output",)) == Example("x", source="t").digest(("output",))
+    assert Example("\ud800").digest() != Example("\ud801").digest()
+    assert Example("x", references=("a", "b")).digest() != Example("x", references=("ab",)).digest()
+
+
+def test_a_score_survives_json() -> None:
+    score = Score(0.5, (Span(1, 2, 0.25, "pair", "source", "A", ("output", 3, 4)),), {"p": 0.1}, ("f",), {"source": 7})
+    assert Score.from_json(score.to_json()) == score
+    assert Score(math.nan).to_json() == {"value": None}
+    assert Score.from_json({"value": None}).missing
+
+
+def test_a_value_cannot_forge_structure_in_a_signature() -> None:
+    line = signature("m", {"a": "x|v:9\n", "b": None, "c": True, "d": (1, 2.5)}, 1, {"model": "z"}, "0")
+    assert line == "m|a:x%7Cv:9%0A|b:none|c:yes|d:1+2.5|model:z|v:1|quintet:0"
+
+
+def test_parameters_are_read_by_type() -> None:
+    metric = build(metrics, "ctc-preservation:layer=3,center=no,baseline=0.5,long=cut")
+    assert metric.parameters | {"layer": 3, "center": False, "baseline": 0.5, "long": "cut"} == metric.parameters
+    assert build(metrics, "ctc-preservation:baseline=none").parameters["baseline"] is None
+    for bad in ("ctc-preservation:layer=x", "ctc-preservation:center=maybe", "ctc-preservation:layer"):
+        with pytest.raises(InputError):
+            build(metrics, bad)
+
+
+def test_the_tasks_are_those_of_the_plan() -> None:
+    assert {name: set(task.dimensions) for name, task in read_tasks().items()} == ISSUE_TASKS
+    for task in read_tasks().values():
+        for wanted in task.dimensions.values():
+            assert wanted.metric is None or wanted.metric.partition(":")[0] in metrics
+
+
+def test_a_users_dimension_replaces_and_adds(tmp_path: Path) -> None:
+    path = tmp_path / "t.toml"
+    path.write_text('[fact.dimensions]\nconsistency = { question = "Mine?" }\nbrevity = { question = "Short?" }\n')
+    task = find_task("fact", path)
+    assert [d.dimension.question for d in task.dimensions.values()] == ["Mine?", "Short?"]
+    path.write_text('[fact.dimensions]\nx = { question = "?", needs = ["sorce"] }\n')
+    with pytest.raises(UnknownName, match="did you mean source"):
+        find_task("fact", path)
