@@ -6,6 +6,7 @@ import typer
 
 from quintet._version import __version__
 from quintet.serve.cli import bench, compare, data, explain, inventory, people, score
+from quintet.serve.http import command as http
 
 app = typer.Typer(
     add_completion=False,
@@ -38,3 +39,4 @@ app.command("people")(people.people)
 app.command("metrics")(inventory.metrics)
 app.command("models")(inventory.models)
 app.command("tasks")(inventory.tasks)
+app.command("serve")(http.serve)

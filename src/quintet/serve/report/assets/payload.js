@@ -24,6 +24,7 @@ const fullLengthOf = (data, row, field) => {
 
 /* Spans of one score: {kind, field, start, end, value, note, other: {field, start, end} | null}. */
 function unpackSpans(data, row, column) {
+  if (row.spans) return row.spans[column] || []; /* the page of the service has them unpacked */
   const spans = [];
   const groups = row.evidence[row.details[column][0]];
   for (const [kind, field, otherField, numbers, notes] of groups) {

@@ -1,0 +1,1 @@
+"""`quintet serve`: scores over HTTP. Starlette and uvicorn come with the extra `serve`."""

@@ -1,0 +1,66 @@
+"""What a service allows, and when it refuses to start."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass, field
+
+from quintet.errors import InputError
+
+SHORTEST_TOKEN = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Every default is meant to be safe on a small machine; see docs/service.md."""
+
+    body_bytes: int = 4 * 2**20
+    rows: int = 256
+    characters: int = 100_000
+    """Of one text."""
+    evidence_characters: int = 200_000
+    """Of all outputs of a request that asks for evidence: evidence is many times larger than the text."""
+    turns: int = 256
+    """Turns of a history, or references of an example."""
+    concurrent: int = 256
+    """Requests being read, waiting or scored; further ones get 429."""
+    queue_rows: int = 4096
+    connections: int = 1024
+    batch_rows: int = 128
+    linger_seconds: float = 0.004
+    """How long a first request waits for others to share its batch."""
+    header_seconds: float = 10.0
+    body_seconds: float = 20.0
+    request_seconds: float = 120.0
+    write_seconds: float = 30.0
+    idle_seconds: int = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    host: str = "127.0.0.1"
+    port: int = 8765
+    token: str | None = None
+    warm: tuple[str, ...] = ()
+    """Tasks whose models are opened before the service says that it is ready."""
+    limits: Limits = field(default_factory=Limits)
+
+    def check(self) -> None:
+        if self.token is not None and len(self.token) < SHORTEST_TOKEN:
+            raise InputError(f"the token is shorter than {SHORTEST_TOKEN} characters", todo="choose a longer one")
+        if self.token is not None and not (self.token.isascii() and self.token.isprintable() and " " not in self.token):
+            raise InputError("the token has characters that a header cannot carry", todo="use letters, digits, - and _")
+        if self.token is None and not is_loopback(self.host):
+            raise InputError(
+                f"{self.host} can be reached from other machines, so a token is needed",
+                todo="set QUINTET_TOKEN, or pass --token-file FILE, or keep to --host 127.0.0.1",
+            )
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
