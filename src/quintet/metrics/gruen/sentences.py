@@ -6,6 +6,7 @@ import re
 import string
 
 from quintet.text.sentences import sentences
+from quintet.text.tokens import Piece
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _NUMBER_POINT_NUMBER = re.compile(r"\d+\. \d+")
@@ -38,3 +39,11 @@ def place(text: str, pieces: list[str]) -> list[tuple[int, int]]:
         start = found + len(sentence)
         places.append((found, start))
     return places
+
+
+def placed_sentences(text: str, cleaned: bool) -> list[Piece]:
+    """Sentences worth judging with their places: after the released clean-up, or as they stand."""
+    if not cleaned:
+        return [piece for piece in sentences(text) if has_two_words(piece.text)]
+    kept = released_sentences(text)
+    return [Piece(sentence, *where) for sentence, where in zip(kept, place(text, kept), strict=True)]

@@ -1,0 +1,57 @@
+"""GRUEN: the four sub-scores added up and clipped to 0..1 (section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from quintet.core.dimension import Dimension
+from quintet.core.example import Example
+from quintet.core.metric import Metric, Row
+from quintet.core.score import Score
+from quintet.metrics.gruen.focus import Focus
+from quintet.metrics.gruen.grammaticality import ACCEPTABILITY_MODEL, LM_MODEL, Grammaticality
+from quintet.metrics.gruen.redundancy import Redundancy
+from quintet.metrics.gruen.structure import ORDER_MODEL, Structure
+from quintet.metrics.role_metric import RoleComposite
+
+
+@dataclass(frozen=True)
+class Gruen(RoleComposite):
+    model_lm: str = LM_MODEL
+    model_acceptability: str = ACCEPTABILITY_MODEL
+    model_words: str = "bundled:gte-small"
+    model_order: str = ORDER_MODEL
+    mode: Literal["quintet", "paper", "released-2020", "released-2022"] = "quintet"
+    """released-2020: without structure, which was never released. released-2022: focus is dead as well."""
+
+    name = "gruen"
+    paper = "Zhu & Bhat 2020"
+    model_roles: ClassVar[Mapping[str, str]] = {
+        "model_lm": "masked-lm",
+        "model_acceptability": "pair-classifier",
+        "model_words": "embedder",
+        "model_order": "sentence-order",
+    }
+    dimensions = (Dimension("linguistic quality", "Is the text well written, whatever it says?"),)
+
+    @property
+    def ingredients(self) -> tuple[Metric, ...]:
+        models = {"model_lm": self.model_lm, "model_acceptability": self.model_acceptability}
+        if self.mode.startswith("released"):
+            base = (Grammaticality(**models, mode="released"), Redundancy(mode="released"))
+            return (*base, Focus(self.model_words, mode="code2020")) if self.mode == "released-2020" else base
+        grammar = Grammaticality(**models, mode="paper" if self.mode == "paper" else "quintet")
+        structure = Structure(self.model_order, mode="paper" if self.mode == "paper" else "quintet")
+        return grammar, Redundancy(), Focus(self.model_words, mode="paper"), structure
+
+    def combine(self, example: Example, rows: Mapping[Metric, Row]) -> Row:
+        found = {metric.dimensions[0].name: rows[metric][metric.dimensions[0].name] for metric in self.ingredients}
+        value = min(1.0, max(0.0, sum(score.value for score in found.values())))
+        # Offending pairs are the evidence; how acceptable each sentence is stands with the sub-score.
+        spans = tuple(span for name, score in found.items() if name != "grammaticality" for span in score.spans)
+        flags = tuple(dict.fromkeys(flag for score in found.values() for flag in score.flags))
+        cut = max((score.cut.get("output", 0) for score in found.values()), default=0)
+        parts = {name: score.value for name, score in found.items()}
+        return {"linguistic quality": Score(value, spans, parts, flags, {"output": cut} if cut else {})}
