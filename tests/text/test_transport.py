@@ -111,9 +111,9 @@ def test_impossible_problems_are_refused(cost, supply, demand):
         transport(cost, supply, demand)
 
 
-@pytest.mark.parametrize(("n", "m", "limit"), [(60, 60, 0.5), (60, 500, 3.0)])
+@pytest.mark.parametrize(("n", "m", "limit"), [(60, 60, 0.1), (60, 500, 0.8), (300, 300, 2.0)])
 def test_fast_enough(n, m, limit):
-    """Ten times what it takes on a quiet machine (0.03 s and 0.25 s)."""
+    """Some twenty times what it takes on a quiet machine."""
     rng = np.random.default_rng(3)
     x, y = rng.normal(size=(n, 64)), rng.normal(size=(m, 64))
     cost = np.linalg.norm(x[:, None] - y[None], axis=2)

@@ -1,9 +1,9 @@
 """Exact optimal transport (earth mover's distance) between two small weighted point sets.
 
-Shortest augmenting paths with dual prices, as in the Jonker-Volgenant assignment method, for masses instead of single
-units. Masses are counted in integers, so that every push empties something exactly and no rounding dust keeps the
-search alive; each weight moves by less than 2^-55 of the total through this. Numpy does the row work: 60 x 60 takes
-milliseconds, 60 x 500 about a tenth of a second.
+The network simplex method on the dense bipartite graph: a spanning tree of used moves is improved by swapping one move
+at a time. Masses are counted in integers and perturbed as Orden (1956) proposed, so that no move of the tree is ever
+empty and the method cannot cycle. Pricing is numpy, the tree plain Python: 60 x 60 takes 3 milliseconds, 60 x 500
+takes 40, 500 x 500 takes 300.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-_TOTAL = 1 << 56
+_TOTAL = 1 << 60
+_TOLERANCE = 1e-13
+"""Of the largest cost: a reduced cost this small is rounding, not an improvement."""
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,18 +36,15 @@ def transport(cost: ArrayLike, supply: ArrayLike, demand: ArrayLike) -> Transpor
     if not np.isfinite(prices).all():
         raise ValueError("cost holds a value that is not finite")
     used_rows, used_columns = np.flatnonzero(rows), np.flatnonzero(columns)
-    inner = np.ascontiguousarray(prices[np.ix_(used_rows, used_columns)])
-    # The search scans rows, so the smaller set becomes the rows.
-    if len(used_rows) <= len(used_columns):
-        flow = _cheapest_flow(inner, rows[used_rows], columns[used_columns])
-    else:
-        flow = _cheapest_flow(np.ascontiguousarray(inner.T), columns[used_columns], rows[used_rows]).T
+    tree = _Tree(prices[np.ix_(used_rows, used_columns)], rows[used_rows].tolist(), columns[used_columns].tolist())
+    tree.improve()
     plan = np.zeros(prices.shape)
-    plan[np.ix_(used_rows, used_columns)] = flow / _TOTAL
+    for row, column, mass in tree.flows():
+        plan[used_rows[row], used_columns[column]] = mass / _TOTAL
     return Transport(float((plan * prices).sum()), plan)
 
 
-def _masses(weights: ArrayLike) -> Integers:
+def _masses(weights: ArrayLike) -> NDArray[np.int64]:
     """Weights as integers that sum to _TOTAL exactly; what rounding leaves goes to the largest."""
     values = np.asarray(weights, dtype=np.float64)
     total = values.sum()
@@ -57,81 +55,151 @@ def _masses(weights: ArrayLike) -> Integers:
     return masses
 
 
-def _cheapest_flow(cost: Floats, supply: Integers, demand: Integers) -> Integers:
-    supply, demand = supply.copy(), demand.copy()
-    column_price = cost.min(axis=0)
-    row_price = (cost - column_price).min(axis=1)
-    flow = _free_moves(cost - column_price - row_price[:, None], supply, demand)
-    for root in range(len(supply)):
-        while supply[root]:
-            path = _cheapest_path(cost, row_price, column_price, flow, demand, root)
-            amount = min(supply[root], demand[path[-1][1]])
-            # On a path, flow is added on (row, column) and taken back on (next row, column).
-            back = [(path[i + 1][0], path[i][1]) for i in range(len(path) - 1)]
-            for row, column in back:
-                amount = min(amount, flow[row, column])
-            for row, column in path:
-                flow[row, column] += amount
-            for row, column in back:
-                flow[row, column] -= amount
-            supply[root] -= amount
-            demand[path[-1][1]] -= amount
-    return flow
+class _Tree:
+    """A spanning tree over rows (0 to n-1) and columns (n to n+m-1), rooted at node 0.
 
-
-def _free_moves(reduced: Floats, supply: Integers, demand: Integers) -> Integers:
-    """A first flow along moves whose reduced cost is zero; changes supply and demand to what is left."""
-    flow = np.zeros(reduced.shape, dtype=np.int64)
-    for row, column in np.argwhere(reduced <= 0.0):
-        amount = min(supply[row], demand[column])
-        if amount:
-            flow[row, column] = amount
-            supply[row] -= amount
-            demand[column] -= amount
-    return flow
-
-
-def _cheapest_path(
-    cost: Floats, row_price: Floats, column_price: Floats, flow: Integers, demand: Integers, root: int
-) -> list[tuple[int, int]]:
-    """Dijkstra from `root` to the nearest column with demand left, by reduced costs; then moves the prices along.
-
-    Columns are entered from a row; a row is entered backwards over flow it sends to a column already reached.
+    `load[v]` is the mass on the move between v and its parent; `price[v]` makes the moves of the tree cost nothing:
+    cost = price[row] + price[column].
     """
-    carries = flow > 0
-    waiting = carries.sum(axis=0)  # rows sending to a column that are not scanned yet
-    open_demand = demand > 0
-    distance = np.full(len(demand), np.inf)
-    row_distance = np.full(len(row_price), np.inf)
-    via_row = np.full(len(demand), -1)
-    via_column = np.full(len(row_price), -1)
-    unsettled = np.ones(len(demand), dtype=bool)
-    row_distance[root] = 0.0
-    scan = [root]
-    while True:
-        for row in scan:
-            reach = cost[row] - column_price
-            reach += row_distance[row] - row_price[row]
-            # Rounding can make a reduced cost a hair negative; a settled column must keep its way all the same.
-            nearer = (reach < distance) & unsettled
-            distance[nearer] = reach[nearer]
-            via_row[nearer] = row
-            waiting -= carries[row]
-        leads_on = np.where((waiting > 0) | open_demand, distance, np.inf)
-        column = int(leads_on.argmin())
-        if open_demand[column]:
-            break
-        unsettled[column] = False
-        fresh = np.flatnonzero(carries[:, column] & np.isinf(row_distance))
-        row_distance[fresh] = distance[column]
-        via_column[fresh] = column
-        scan = fresh.tolist()
-    end = distance[column]
-    scanned = np.isfinite(row_distance)
-    row_price[scanned] += end - row_distance[scanned]
-    column_price -= np.maximum(end - distance, 0.0)
-    path = [(int(via_row[column]), column)]
-    while path[-1][0] != root:
-        column = int(via_column[path[-1][0]])
-        path.append((int(via_row[column]), column))
-    return path[::-1]
+
+    def __init__(self, cost: Floats, supply: list[int], demand: list[int]) -> None:
+        self.cost, self.rows = cost, len(supply)
+        self.cells: list[list[float]] = cost.tolist()
+        self.masses = [*supply, *demand]
+        nodes = len(self.masses)
+        self.parent, self.depth = [-1] * nodes, [0] * nodes
+        self.load, self.price = [0] * nodes, [0.0] * nodes
+        self.children: list[set[int]] = [set() for _ in range(nodes)]
+        self._grow(self._first_moves())
+
+    def _perturbed(self) -> list[int]:
+        """Masses in which no subset of rows equals a subset of columns but the whole."""
+        scale = self.rows + 1
+        masses = [mass * scale + (node < self.rows) for node, mass in enumerate(self.masses)]
+        masses[-1] += self.rows
+        return masses
+
+    def _first_moves(self) -> list[tuple[int, int, int]]:
+        """Cheapest cells first, each filled as far as it goes: n + m - 1 moves (row, column node, mass)."""
+        left = self._perturbed()
+        moves = []
+        columns = self.cost.shape[1]
+        # Cells are weighed by what they cost beyond the cheapest of their row and column.
+        order = np.argsort(
+            self.cost - self.cost.min(axis=0) - self.cost.min(axis=1, keepdims=True), axis=None, kind="stable"
+        )
+        for cell in order.tolist():
+            row, column = cell // columns, self.rows + cell % columns
+            amount = min(left[row], left[column])
+            if amount:
+                moves.append((row, column, amount))
+                left[row] -= amount
+                left[column] -= amount
+                if len(moves) == len(left) - 1:
+                    break
+        return moves
+
+    def _grow(self, moves: list[tuple[int, int, int]]) -> None:
+        near: list[list[tuple[int, int]]] = [[] for _ in self.masses]
+        for row, column, mass in moves:
+            near[row].append((column, mass))
+            near[column].append((row, mass))
+        waiting = [0]
+        for node in waiting:
+            for other, mass in near[node]:
+                if other != self.parent[node]:
+                    self.parent[other], self.load[other] = node, mass
+                    self.depth[other] = self.depth[node] + 1
+                    self.price[other] = self._cell(node, other) - self.price[node]
+                    self.children[node].add(other)
+                    waiting.append(other)
+
+    def _cell(self, a: int, b: int) -> float:
+        return self.cells[a][b - self.rows] if a < self.rows else self.cells[b][a - self.rows]
+
+    def improve(self) -> None:
+        """Swaps moves until none would lower the cost."""
+        least = -_TOLERANCE * max(float(np.abs(self.cost).max()), 1e-300)
+        while True:
+            price = np.array(self.price)
+            reduced = self.cost - price[: self.rows, None] - price[self.rows :]
+            best = reduced.argmin(axis=1)
+            saving = reduced[np.arange(self.rows), best]
+            candidates = np.flatnonzero(saving < least)
+            if not len(candidates):
+                return
+            # The best cell of each row, most promising first; earlier swaps may have spoilt it.
+            for row in candidates[np.argsort(saving[candidates])].tolist():
+                column = self.rows + int(best[row])
+                while (gain := self._cell(row, column) - self.price[row] - self.price[column]) < least:
+                    self._swap(row, column, gain)
+
+    def _swap(self, row: int, column: int, gain: float) -> None:
+        """Brings the move (row, column) in: mass goes round the cycle it closes until a move of the tree is empty."""
+        giving, taking = self._cycle(row, column)
+        leaving = min(giving, key=self.load.__getitem__)
+        amount = self.load[leaving]
+        for node in giving:
+            self.load[node] -= amount
+        for node in taking:
+            self.load[node] += amount
+        # The part cut off hangs from `leaving`; it is turned round to hang from the new move.
+        inside = row if self._hangs(row, leaving) else column
+        outside = column if inside == row else row
+        self._reroot(inside, leaving, outside, amount)
+        self._shift_prices(inside, gain)
+
+    def _cycle(self, row: int, column: int) -> tuple[list[int], list[int]]:
+        """Moves of the tree path between the two, by their lower node: those that lose mass, and those that win."""
+        giving: list[int] = []
+        taking: list[int] = []
+        a, b = row, column
+        parent, depth = self.parent, self.depth
+        while a != b:
+            # Round the cycle moves lose and win in turn, and the neighbours of the new move lose: on the row's side
+            # those with the row below, on the column's side those with the column below.
+            if depth[a] >= depth[b]:
+                (giving if a < self.rows else taking).append(a)
+                a = parent[a]
+            else:
+                (giving if b >= self.rows else taking).append(b)
+                b = parent[b]
+        return giving, taking
+
+    def _hangs(self, node: int, top: int) -> bool:
+        depth = self.depth[top]
+        while self.depth[node] > depth:
+            node = self.parent[node]
+        return node == top
+
+    def _reroot(self, inside: int, leaving: int, outside: int, amount: int) -> None:
+        node, above, load = inside, outside, amount
+        while True:
+            old, old_load = self.parent[node], self.load[node]
+            self.children[old].discard(node)
+            self.children[above].add(node)
+            self.parent[node], self.load[node] = above, load
+            if node == leaving:
+                return
+            node, above, load = old, node, old_load
+
+    def _shift_prices(self, top: int, gain: float) -> None:
+        """The subtree under `top` takes the new move's cost into its prices, and learns its depth."""
+        rows, price, depth, parent = self.rows, self.price, self.depth, self.parent
+        delta = gain if top < rows else -gain
+        waiting = [top]
+        for node in waiting:
+            depth[node] = depth[parent[node]] + 1
+            price[node] += delta if node < rows else -delta
+            waiting.extend(self.children[node])
+
+    def flows(self) -> list[tuple[int, int, int]]:
+        """(row, column, mass) of the tree for the masses as they were, without the perturbation."""
+        left = list(self.masses)
+        found = []
+        for node in sorted(range(1, len(left)), key=self.depth.__getitem__, reverse=True):
+            above = self.parent[node]
+            row, column = (node, above) if node < self.rows else (above, node)
+            found.append((row, column - self.rows, left[node]))
+            left[above] -= left[node]
+        return found

@@ -30,7 +30,7 @@ class Load:
 @dataclass(frozen=True)
 class MoverScore(IdfMetric):
     long: Long = "cut"
-    """As in the released code; transport between thousands of points would take minutes."""
+    """As in the released code; transport between thousands of points would take long."""
     ngram: int = 1
 
     name = "moverscore"
