@@ -46,9 +46,11 @@ class Frame:
         middle = [] if second is None else [self.end] * (1 + self.double)
         a = _keep(first.ids, limits.first, limits.keep_first)
         b = np.empty(0, np.int64) if second is None else _keep(second.ids, limits.second, limits.keep_second)
-        size_a, size_b = shares(len(a), len(b), total - 2 - len(middle), limits.strategy)
+        room = total - 2 - len(middle)
+        last = [self.end] if limits.closed or len(a) + len(b) <= room else []
+        size_a, size_b = shares(len(a), len(b), room + 1 - len(last), limits.strategy)
         a, b = _keep(a, size_a, limits.keep_first), _keep(b, size_b, limits.keep_second)
-        ids = np.concatenate([[self.start], a, middle, b, [self.end]]).astype(np.int64)
+        ids = np.concatenate([[self.start], a, middle, b, last]).astype(np.int64)
         types = np.zeros(len(ids), np.int64)
         if second is not None:
             types[1 + len(a) + (2 if self.double else 1) :] = 1

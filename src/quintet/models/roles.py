@@ -96,6 +96,8 @@ class Limits:
     keep_first: Keep = "start"
     """Which end of a text survives a cut (IM2 keeps the end of the context)."""
     keep_second: Keep = "start"
+    closed: bool = True
+    """False: a pair that is too long loses its last separator before a sub-word (the scripts of CTC's paper)."""
 
 
 WHOLE = Limits()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,11 +13,13 @@ from quintet.core.score import Span
 from quintet.text.stopwords import is_stopword
 
 Aggregate = Literal["mean", "sum"]
+NO_GROUNDS = "nothing to align with"
+_MARKS = string.punctuation
 
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """Units are sub-words (E) or words (D); `best` is the place in b that supports a unit, (-1, -1) if unknown."""
+    """Units are sub-words (E), words (D) or none (R); `best` is the place in b that supports a unit, -1 if unknown."""
 
     text: str
     starts: NDArray[np.int32]
@@ -26,6 +29,15 @@ class Alignment:
     """(units, 2): first and last character of the supporting word in b."""
     cut_a: int = 0
     cut_b: int = 0
+    whole: float | None = None
+    """Aligner R: the aggregated value itself."""
+    flags: tuple[str, ...] = ()
+
+    @classmethod
+    def as_one(cls, text: str, value: float, cut: tuple[int, int] = (0, 0), flags: tuple[str, ...] = ()) -> Alignment:
+        """A number for the whole text and nothing about its words."""
+        none = np.empty(0, np.int32)
+        return cls(text, none, none, np.empty(0), np.empty((0, 2), np.int32), *cut, value, flags)
 
     def unit(self, index: int) -> str:
         return self.text[self.starts[index] : self.ends[index]]
@@ -36,21 +48,33 @@ class Alignment:
         return index > 0 and start == int(self.ends[index - 1]) and self.text[start - 1 : start + 1].isalnum()
 
     def content(self, punctuation: bool = False) -> NDArray[np.bool_]:
-        """Units that are not English stop words (nor, by default, punctuation); a piece inside a word never is one."""
+        """Units that are not English stop words (nor, by default, punctuation); a piece inside a word never is one.
+
+        Words of aligner D carry their marks ("it."): without `punctuation` these are looked past, as released they
+        are not.
+        """
         units = [self.unit(i) for i in range(len(self.values))]
-        listed = [is_stopword(unit) and not self.continues(i) for i, unit in enumerate(units)]
+        bare = units if punctuation else [unit.strip().strip(_MARKS) or unit for unit in units]
+        listed = [is_stopword(unit) and not self.continues(i) for i, unit in enumerate(bare)]
         marks = [not punctuation and not any(c.isalnum() for c in unit) for unit in units]
         return ~(np.array(listed, bool) | np.array(marks, bool))
 
     def aggregate(self, how: Aggregate, keep: NDArray[np.bool_] | None = None) -> float:
         """Mean or sum over the kept units; over none it is 0, as in the released package."""
+        if self.whole is not None:
+            return self.whole
         values = self.values if keep is None or len(self.values) == 0 else self.values[keep]
         if len(values) == 0:
             return 0.0
         return float(values.mean() if how == "mean" else values.sum())
 
-    def word_spans(self, support: str, keep: NDArray[np.bool_] | None = None) -> tuple[Span, ...]:
-        """Evidence by word: the mean of its units, and where field `support` backs the best of them."""
+    def word_spans(
+        self, support: str, keep: NDArray[np.bool_] | None = None, field: str = "output", offset: int = 0
+    ) -> tuple[Span, ...]:
+        """Evidence by word: the mean of its units, and where field `support` backs the best of them.
+
+        `field` is the one that text a stands in, `offset` where it begins there.
+        """
         spans = []
         first = 0
         for index in range(1, len(self.values) + 1):
@@ -61,9 +85,10 @@ class Alignment:
                 start, end = (int(v) for v in self.best[strongest])
                 spans.append(
                     Span(
-                        int(self.starts[first]),
-                        int(self.ends[index - 1]),
+                        offset + int(self.starts[first]),
+                        offset + int(self.ends[index - 1]),
                         round(float(self.values[first:index].mean()), 4),
+                        field=field,
                         other=(support, start, end) if start >= 0 else None,
                     )
                 )

@@ -1,70 +1,22 @@
-"""CTC's five aspects, and informativeness for data-to-text made of the same parts (CTC equations 1 to 6)."""
+"""CTC's aspects of compression and transduction, and informativeness for data-to-text made of the same parts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import dataclass
+from typing import Literal
 
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.metric import Row
-from quintet.core.score import EMPTY_OUTPUT, Score, Span
-from quintet.metrics.ctc.alignment import Aggregate, Alignment
-from quintet.metrics.ctc.embedding import align_vectors
-from quintet.metrics.encoder_metric import EncoderMetric
-from quintet.models.centre import token_mean
+from quintet.core.score import Score, Span
+from quintet.errors import InputError
+from quintet.metrics.ctc.aligners import UNBOUNDED, CtcMetric, cut_of, flags_of
+from quintet.metrics.ctc.alignment import Alignment
+from quintet.metrics.ctc.relations import BERT_SCORE_BASELINES, Relation
+from quintet.models.open import split
 
-StopWords = Literal["keep", "drop", "drop-listed", "drop-unstripped"]
-Pair = tuple[str, str]
-
-UNBOUNDED = -float("inf")
-_BETWEEN = "\n\n\n"
-
-
-@dataclass(frozen=True)
-class CtcMetric(EncoderMetric):
-    """What every aspect shares: the aligner, what is left out, and how units become one number."""
-
-    layer: int = 12
-    """Validation sets prefer the last layer once the mean is taken away; the paper follows bert_score (9 for BERT)."""
-    center: bool = True
-    """Takes the model's mean sub-word vector away before cosines, which otherwise all lie near 1. The paper does not."""
-    stopwords: StopWords = "keep"
-    """drop: stop words and punctuation; drop-listed: stop words only, as released; drop-unstripped: the paper's run
-    compared " the" with "the", so RoBERTa kept its stop words."""
-    aggregate: Aggregate = "mean"
-
-    paper: ClassVar[str] = "Deng, Tan et al. 2021"
-
-    def _align(self, pairs: Sequence[Pair]) -> list[Alignment]:
-        vectors = self.embed([text for pair in pairs for text in pair])
-        mean = token_mean(self.model, self.layer) if self.center else None
-        return [align_vectors(vectors[a], vectors[b], mean) for a, b in pairs]
-
-    def _kept(self, alignment: Alignment) -> NDArray[np.bool_] | None:
-        if self.stopwords == "keep":
-            return None
-        content = alignment.content(punctuation=self.stopwords != "drop")
-        if self.stopwords != "drop-unstripped":
-            return content
-        # Only a unit at the very start carries no space before it and could match the list.
-        spaced = np.array([i > 0 and not alignment.continues(i) for i in range(len(alignment.values))], bool)
-        return content | spaced
-
-    def _value(self, alignment: Alignment) -> float:
-        return alignment.aggregate(self.aggregate, self._kept(alignment))
-
-    def _score_empty(self, example: Example) -> Row:
-        # The released package: a sum or mean over no words is 0.
-        return {d.name: Score(0.0, flags=(EMPTY_OUTPUT,)) for d in self.dimensions}
-
-
-def _cut(**counts: int) -> dict[str, int]:
-    return {field: count for field, count in counts.items() if count}
+References = Literal["all", "first"]
 
 
 @dataclass(frozen=True)
@@ -72,14 +24,18 @@ class Consistency(CtcMetric):
     """mean align(output -> source), equation 2."""
 
     name = "ctc-consistency"
-    dimensions = (Dimension("consistency", "Is every word backed by the source?", ("source",), low=-1.0),)
+    relations = ("doc_to_summ",)
+    aspects = (Dimension("consistency", "Is every word backed by the source?", ("source",), low=-1.0),)
 
     def _score(self, examples: Sequence[Example]) -> list[Row]:
-        found = self._align([(e.output, e.text("source")) for e in examples])
+        found = self._align([(e.output, e.text("source")) for e in examples], "doc_to_summ")
         return [
             {
                 "consistency": Score(
-                    self._value(a), a.word_spans("source", self._kept(a)), cut=_cut(output=a.cut_a, source=a.cut_b)
+                    self._value(a),
+                    a.word_spans("source", self._kept(a)),
+                    flags=flags_of(a),
+                    cut=cut_of(output=a.cut_a, source=a.cut_b),
                 )
             }
             for a in found
@@ -90,35 +46,58 @@ class Consistency(CtcMetric):
 class Relevance(CtcMetric):
     """mean align(output -> source) times the average over references of mean align(reference -> output), equation 3."""
 
-    combine: Literal["product", "sum"] = "product"
-    """sum: the ablation of the paper's Table 1."""
+    combine: Literal["product", "sum", "output-in-source", "references-in-output"] = "product"
+    """The others are the columns of the paper's Table 1; sum is halved to stay below 1."""
+    references: References = "all"
+    """first: the paper's table with one reference."""
+    reference_model: str | None = None
+    """Another model for align(reference -> output): the paper's XSUM rows took CNN/DM's. Aligners D and R."""
 
     name = "ctc-relevance"
-    dimensions = (
+    relations = ("doc_to_summ", "summ_to_ref")
+    aspects = (
         Dimension(
             "relevance", "Does it keep what matters, and only what the source says?", ("source", "references"), low=-1.0
         ),
     )
 
+    def _spec(self, relation: Relation) -> str:
+        if self.reference_model is None or relation == "doc_to_summ":
+            return super()._spec(relation)
+        return self.reference_model.replace("{relation}", relation)
+
+    def prepare(self) -> None:
+        if self.aligner == "E" and self.reference_model is not None:
+            raise InputError("reference_model is for aligners D and R", self.name, "aligner E takes one encoder")
+        super().prepare()
+
     def _score(self, examples: Sequence[Example]) -> list[Row]:
-        pairs = [(e.output, e.text("source")) for e in examples]
-        pairs += [(reference, e.output) for e in examples for reference in e.references]
-        found = self._align(pairs)
-        backed, covered = found[: len(examples)], iter(found[len(examples) :])
+        compared = [chosen(e, self.references) for e in examples]
+        backed = self._align([(e.output, e.text("source")) for e in examples], "doc_to_summ")
+        pairs = [(r, e.output) for e, references in zip(examples, compared, strict=True) for r in references]
+        covered = iter(self._align(pairs, "summ_to_ref"))
         rows: list[Row] = []
-        for example, forward in zip(examples, backed, strict=True):
-            back = [next(covered) for _ in example.references]
+        for references, forward in zip(compared, backed, strict=True):
+            back = [next(covered) for _ in references]
             precision = self._value(forward)
             recall = sum(self._value(a) for a in back) / len(back)
-            value = precision * recall if self.combine == "product" else (precision + recall) / 2
             score = Score(
-                value,
+                self._combined(precision, recall),
                 forward.word_spans("source", self._kept(forward)),
                 {"output in source": precision, "references in output": recall},
-                cut=_cut(output=forward.cut_a, source=forward.cut_b, references=sum(a.cut_a for a in back)),
+                flags_of(forward, *back),
+                cut_of(output=forward.cut_a, source=forward.cut_b, references=sum(a.cut_a for a in back)),
             )
             rows.append({"relevance": score})
         return rows
+
+    def _combined(self, precision: float, recall: float) -> float:
+        return {
+            "product": precision * recall,
+            "sum": (precision + recall) / 2,
+            "output-in-source": precision,
+            "references-in-output": recall,
+        }[self.combine]
 
 
 @dataclass(frozen=True)
@@ -127,114 +106,97 @@ class Preservation(CtcMetric):
 
     harmonic: Literal["full", "paper"] = "full"
     """paper: PR/(P+R) as printed, half of the harmonic mean; same ranking."""
+    direction: Literal["both", "output-in-input", "input-in-output"] = "both"
+    """The others are the columns of the paper's Table 2."""
+    rescale: bool = False
+    """(F - b)/(1 - b) with bert_score's baseline of the model and layer, as the package offers for aligner E."""
     baseline: float | None = None
-    """Rescales to (F - b)/(1 - b), b being bert_score's baseline of the model and layer."""
+    """A baseline b of one's own, for a model that bert_score has none for."""
 
     name = "ctc-preservation"
-    dimensions = (
+    relations = ("sent_to_sent",)
+    aspects = (
         Dimension("preservation", "Does the rewrite keep the content of the input?", ("source",), low=UNBOUNDED),
     )
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.mode == "paper":
+            object.__setattr__(self, "harmonic", "paper")
+
+    def prepare(self) -> None:
+        self._baseline()
+        super().prepare()
+
     def _score(self, examples: Sequence[Example]) -> list[Row]:
         pairs = [(e.output, e.text("source")) for e in examples] + [(e.text("source"), e.output) for e in examples]
-        found = self._align(pairs)
+        found = self._align(pairs, "sent_to_sent")
         rows: list[Row] = []
         for forward, back in zip(found[: len(examples)], found[len(examples) :], strict=True):
             precision, recall = self._value(forward), self._value(back)
-            value = 0.0 if precision + recall == 0.0 else 2 * precision * recall / (precision + recall)
-            value = value / 2 if self.harmonic == "paper" else value
-            if self.baseline is not None:
-                value = (value - self.baseline) / (1.0 - self.baseline)
-            parts = {"output in input": precision, "input in output": recall}
-            cut = _cut(output=forward.cut_a, source=forward.cut_b)
-            rows.append(
-                {"preservation": Score(value, forward.word_spans("source", self._kept(forward)), parts, cut=cut)}
+            spans: tuple[Span, ...] = forward.word_spans("source", self._kept(forward))
+            spans += back.word_spans("output", self._kept(back), field="source")
+            score = Score(
+                self._rescaled(self._combined(precision, recall)),
+                spans,
+                {"output in input": precision, "input in output": recall},
+                flags_of(forward),
+                cut_of(output=forward.cut_a, source=max(forward.cut_b, back.cut_a)),
             )
+            rows.append({"preservation": score})
         return rows
+
+    def _combined(self, precision: float, recall: float) -> float:
+        if self.direction != "both":
+            return precision if self.direction == "output-in-input" else recall
+        both = 0.0 if precision + recall == 0.0 else precision * recall / (precision + recall)
+        return both if self.harmonic == "paper" else 2 * both
+
+    def _rescaled(self, value: float) -> float:
+        baseline = self._baseline()
+        return value if baseline is None else (value - baseline) / (1.0 - baseline)
+
+    def _baseline(self) -> float | None:
+        if self.baseline is not None or not self.rescale:
+            return self.baseline
+        model = split(self.model)[1].partition("@")[0].rstrip("/").rpartition("/")[2]
+        if self.aligner != "E" or (model, self.layer) not in BERT_SCORE_BASELINES:
+            known = ", ".join(f"{name} layer {layer}" for name, layer in BERT_SCORE_BASELINES)
+            raise InputError(f"no baseline for {model} layer {self.layer}", self.name, f"known: {known}; or baseline=B")
+        return BERT_SCORE_BASELINES[model, self.layer]
 
 
 @dataclass(frozen=True)
 class Informativeness(CtcMetric):
     """Average over references of mean align(reference -> output). Not in the paper: its recall direction alone."""
 
+    references: References = "all"
+
     name = "ctc-informativeness"
-    dimensions = (Dimension("informativeness", "Does it say what the reference says?", ("references",), low=-1.0),)
+    relations = ("summ_to_ref",)
+    aspects = (Dimension("informativeness", "Does it say what the reference says?", ("references",), low=-1.0),)
 
     def _score(self, examples: Sequence[Example]) -> list[Row]:
-        found = iter(self._align([(reference, e.output) for e in examples for reference in e.references]))
+        compared = [chosen(e, self.references) for e in examples]
+        pairs = [(r, e.output) for e, references in zip(examples, compared, strict=True) for r in references]
+        found = iter(self._align(pairs, "summ_to_ref"))
         rows: list[Row] = []
-        for example in examples:
-            back = [next(found) for _ in example.references]
+        for references in compared:
+            back = [next(found) for _ in references]
             value = sum(self._value(a) for a in back) / len(back)
-            rows.append({"informativeness": Score(value, cut=_cut(references=sum(a.cut_a for a in back)))})
+            cut = cut_of(references=sum(a.cut_a for a in back))
+            rows.append({"informativeness": Score(value, self._reference_spans(back), flags=flags_of(*back), cut=cut)})
         return rows
 
-
-@dataclass(frozen=True)
-class Groundedness(CtcMetric):
-    """sum align(output -> fact) over content words, equation 6."""
-
-    stopwords: StopWords = "drop"
-    aggregate: Aggregate = "sum"
-
-    name = "ctc-groundedness"
-    dimensions = (Dimension("groundedness", "Does the response use the fact?", ("context",), low=UNBOUNDED, high=None),)
-
-    def _score(self, examples: Sequence[Example]) -> list[Row]:
-        found = self._align([(e.output, e.text("context").strip()) for e in examples])
-        return [
-            {
-                "groundedness": Score(
-                    self._value(a), a.word_spans("context", self._kept(a)), cut=_cut(output=a.cut_a, context=a.cut_b)
-                )
-            }
-            for a in found
-        ]
+    def _reference_spans(self, back: Sequence[Alignment]) -> tuple[Span, ...]:
+        """Places in the references as one text, joined by line breaks."""
+        spans: tuple[Span, ...] = ()
+        offset = 0
+        for alignment in back:
+            spans += alignment.word_spans("output", self._kept(alignment), "references", offset)
+            offset += len(alignment.text) + 1
+        return spans
 
 
-@dataclass(frozen=True)
-class Engagingness(CtcMetric):
-    """sum align(output -> fact and history) over content words, equation 5."""
-
-    stopwords: StopWords = "drop"
-    aggregate: Aggregate = "sum"
-    order: Literal["fact-first", "history-first"] = "fact-first"
-    """The released code puts the fact first; it matters only where a long history is cut."""
-
-    name = "ctc-engagingness"
-    dimensions = (
-        Dimension(
-            "engagingness",
-            "Does the response say things that belong to the fact or the history?",
-            ("history", "context"),
-            low=UNBOUNDED,
-            high=None,
-        ),
-    )
-
-    def _score(self, examples: Sequence[Example]) -> list[Row]:
-        found = self._align([(e.output, self._grounds(e)) for e in examples])
-        rows: list[Row] = []
-        for example, alignment in zip(examples, found, strict=True):
-            spans = [self._in_its_field(s, example) for s in alignment.word_spans("", self._kept(alignment))]
-            cut = _cut(output=alignment.cut_a, history=alignment.cut_b)
-            rows.append({"engagingness": Score(self._value(alignment), tuple(spans), cut=cut)})
-        return rows
-
-    def _fields(self) -> tuple[str, str]:
-        return ("context", "history") if self.order == "fact-first" else ("history", "context")
-
-    def _grounds(self, example: Example) -> str:
-        return _BETWEEN.join(example.text(field).strip() for field in self._fields())
-
-    def _in_its_field(self, span: Span, example: Example) -> Span:
-        """Support was found in the joined text; evidence names the field and the place in it."""
-        if span.other is None:
-            return span
-        _, start, end = span.other
-        first, second = self._fields()
-        begin_of_second = len(example.text(first).strip()) + len(_BETWEEN)
-        field, offset = (first, 0) if start < begin_of_second else (second, -begin_of_second)
-        text = example.text(field)
-        offset += len(text) - len(text.lstrip())
-        return replace(span, other=(field, start + offset, end + offset))
+def chosen(example: Example, references: References) -> tuple[str, ...]:
+    return example.references if references == "all" else example.references[:1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from quintet.metrics.ctc.alignment import Alignment
+from quintet.metrics.ctc.alignment import NO_GROUNDS, Alignment
 from quintet.models.roles import TokenVectors
 
 _BLOCK = 4096
@@ -33,7 +33,9 @@ def align_vectors(a: TokenVectors, b: TokenVectors, mean: NDArray[np.float32] | 
     support = np.full((len(inner_a), 2), -1, np.int32)
     found = best >= 0
     support[found, 0], support[found, 1] = inner_b.starts[best[found]], inner_b.ends[best[found]]
-    return Alignment(a.text, inner_a.starts, inner_a.ends, np.clip(values, -1.0, 1.0), support, a.cut, b.cut)
+    flags = () if len(inner_b) else (NO_GROUNDS,)
+    clipped = np.clip(values, -1.0, 1.0)
+    return Alignment(a.text, inner_a.starts, inner_a.ends, clipped, support, a.cut, b.cut, flags=flags)
 
 
 def _unit_length(vectors: NDArray[np.float32], mean: NDArray[np.float32] | None) -> NDArray[np.float32]:
