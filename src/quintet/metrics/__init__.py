@@ -4,8 +4,9 @@ from quintet.core.registry import metrics
 from quintet.metrics.baselines.table import register as _baselines
 from quintet.metrics.ctc.table import register as _ctc
 from quintet.metrics.gruen.table import register as _gruen
+from quintet.metrics.unieval.table import register as _unieval
 
-for _register in (_ctc, _gruen, _baselines):
+for _register in (_ctc, _unieval, _gruen, _baselines):
     _register(metrics)
 
 __all__ = ["metrics"]

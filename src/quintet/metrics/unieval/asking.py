@@ -1,0 +1,141 @@
+"""Asking a prompt about examples: units, references, long texts, and how answers become one score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from quintet.core.example import Example
+from quintet.core.score import Score, Span, no_score
+from quintet.metrics.long_texts import Sliced, in_slices
+from quintet.metrics.unieval.prompts import Prompt
+from quintet.models.roles import Long, Value, YesNo
+from quintet.text.sentences import sentences
+from quintet.text.tokens import Piece
+
+RELEASED_TOKENS = 1024
+"""The released scorer cuts the whole prompt here, from the right."""
+NO_FACT = frozenset({"_nofact", "nofact"})
+"""What stands in Topical-Chat data where there is no fact."""
+_BESIDE = 32
+"""Sub-words of the question and the labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How texts are put into a prompt."""
+
+    long: Long = "window"
+    references: str = "mean"
+    """first: only the first one is looked at."""
+    nofact: str = "absent"
+    one_line: bool = True
+    """Line breaks inside a text become spaces, so that no text can begin a line of a decoder's prompt."""
+
+
+def ask(model: YesNo, prompt: Prompt, examples: Sequence[Example], reading: Reading) -> list[Score]:
+    """One score per example; NaN with the reason where a field is absent."""
+    lacking = [next((f for f in prompt.grounds if not e.has(f)), None) for e in examples]
+    units = [_units(prompt, e.output) for e in examples]
+    grounds = [_grounds(prompt, e, reading) if not f else [] for e, f in zip(examples, lacking, strict=True)]
+    jobs = [
+        (_line(unit.text, reading), *ground)
+        for own, beside in zip(units, grounds, strict=True)
+        for ground in beside
+        for unit in own
+    ]
+    answers = iter(_answer(model, prompt, jobs, reading.long))
+    scores = []
+    for example, field, own, beside in zip(examples, lacking, units, grounds, strict=True):
+        if field:
+            scores.append(no_score(f"no {field}"))
+            continue
+        table = [[next(answers) for _ in own] for _ in beside]
+        scores.append(_combined(prompt, own, table, _flags(prompt, example, reading)))
+    return scores
+
+
+def _units(prompt: Prompt, output: str) -> list[Piece]:
+    found = sentences(output) if prompt.unit == "sentence" else []
+    return found or [Piece(output, 0, len(output))]
+
+
+def _line(text: str, reading: Reading) -> str:
+    return " ".join(text.split()) if reading.one_line else text
+
+
+def _grounds(prompt: Prompt, example: Example, reading: Reading) -> list[tuple[str, ...]]:
+    """The texts beside the output; several references make several of them."""
+    count = len(example.references) if "references" in prompt.grounds and reading.references == "mean" else 1
+    return [tuple(_text(example, field, index, reading) for field in prompt.grounds) for index in range(count)]
+
+
+def _text(example: Example, field: str, index: int, reading: Reading) -> str:
+    if field == "references":
+        return _line(example.references[index], reading)
+    if field == "history":
+        # Appendix A.3: turns with " \n " between them and an empty line after the last.
+        turns = " \n ".join(_line(turn, reading) for turn in example.history or ())
+        return turns if reading.one_line else f"{turns}\n\n"
+    text = example.text(field)
+    if field == "context" and reading.nofact == "absent" and text.strip() in NO_FACT:
+        return ""
+    if field == "context" and not reading.one_line:
+        return f"{text}\n"
+    return _line(text, reading)
+
+
+def _flags(prompt: Prompt, example: Example, reading: Reading) -> tuple[str, ...]:
+    """What is present but says nothing; a fact that reads `_nofact` is none, unless it is to be read as text."""
+    flags = []
+    for field in prompt.grounds:
+        text = example.text(field).strip()
+        if not text or (field == "context" and reading.nofact == "absent" and text in NO_FACT):
+            flags.append("no fact" if field == "context" else f"empty {field}")
+    return tuple(flags)
+
+
+def _answer(model: YesNo, prompt: Prompt, jobs: Sequence[tuple[str, ...]], long: Long) -> list[Value]:
+    distinct = list(dict.fromkeys(jobs))
+    if not distinct:
+        return []
+    if long == "cut":
+        values = model.probabilities([prompt.segments(job) for job in distinct], RELEASED_TOKENS)
+    else:
+        read = in_slices(
+            distinct,
+            lambda inputs: model.probabilities([prompt.segments(texts) for texts in inputs]),
+            lambda value: value.cut[0],
+            model.max_tokens - _BESIDE,
+            (False, *(True for _ in prompt.grounds)),
+        )
+        values = [_over_slices(job[0], one) for job, one in zip(distinct, read, strict=True)]
+    found = dict(zip(distinct, values, strict=True))
+    return [found[job] for job in jobs]
+
+
+def _over_slices(text: str, read: Sliced[Value]) -> Value:
+    """The best slice of what stands beside the output; slices of the output itself count by their words."""
+    total = weights = 0.0
+    cut = 0
+    for own, results in read.by_first():
+        weight = float(max(1, len(text[own.start : own.end].split())))
+        total += weight * max(result.value for result in results)
+        weights += weight
+        cut += max(result.cut[0] for result in results)
+    return Value(total / weights, (cut, 0))
+
+
+def _combined(prompt: Prompt, units: list[Piece], table: list[list[Value]], flags: tuple[str, ...]) -> Score:
+    """`table` has one row per reference (one if there are none) and one column per unit."""
+    by_unit = [sum(row[i].value for row in table) / len(table) for i in range(len(units))]
+    total = sum(by_unit)
+    value = total if prompt.combine == "sum" else total / len(by_unit)
+    spans: tuple[Span, ...] = ()
+    if prompt.unit == "sentence":
+        spans = tuple(Span(u.start, u.end, round(v, 4), "sentence") for u, v in zip(units, by_unit, strict=True))
+    lost = sum(answer.cut[0] for row in table for answer in row)
+    parts = {}
+    if len(table) > 1:
+        parts = {f"reference {i + 1}": sum(a.value for a in row) / len(row) for i, row in enumerate(table)}
+    return Score(value, spans, parts, flags, {prompt.places[-1][1]: lost} if lost else {})
