@@ -49,8 +49,8 @@ class Service:
             Route("/v1/tasks", self._tasks),
             Route("/v1/score", self._score, methods=["POST"]),
         ]
-        inner = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers={HTTPException: _no_route})
-        # Refusals pass through Starlette to the guard, which answers and counts them.
+        handlers: Any = {HTTPException: _no_route, Refusal: _refused, ConnectionError: _nobody, Exception: _failed}
+        inner = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers=handlers)
         inner.router.redirect_slashes = False
         self.asgi = Guard(inner, settings)
         self.instruments = Instruments(lambda: self._batcher.queued_rows, lambda: self.asgi.in_flight)
@@ -162,6 +162,24 @@ async def _gone(request: Request) -> None:
     """Ends when the client does."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
+
+
+async def _refused(request: Request, refusal: Exception) -> Response:
+    if not isinstance(refusal, Refusal):
+        return await _failed(request, refusal)
+    request.state.facts["refused"] = refusal.code
+    # What is left of a body will not be read, so the connection cannot be used again.
+    refusal.headers["Connection"] = "close"
+    return refusal.response()
+
+
+async def _failed(_: Request, __: Exception) -> Response:
+    return Refusal(500, "internal", "something went wrong here").response()
+
+
+async def _nobody(_: Request, __: Exception) -> Response:
+    """The client has gone; the status is for the log."""
+    return Response(status_code=499)
 
 
 async def _no_route(_: Request, error: Exception) -> Response:

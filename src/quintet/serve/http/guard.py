@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import time
 import uuid
+from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -69,11 +70,8 @@ class Guard:
             self.in_flight -= 1
 
     async def _refuse(self, visit: _Visit, refusal: Refusal, scope: Scope, receive: Receive) -> None:
-        visit.refused = refusal.code
-        if self.instruments is not None:
-            self.instruments.refuse(refusal.code)
+        visit.facts["refused"] = refusal.code
         if not visit.status:
-            # What is left of a body will not be read, so the connection cannot be used again.
             refusal.headers["Connection"] = "close"
             try:
                 await refusal.response()(scope, receive, visit.send)
@@ -84,9 +82,10 @@ class Guard:
         seconds = time.monotonic() - visit.began
         if self.instruments is not None:
             self.instruments.answered(visit.route, visit.status, seconds)
+            if "refused" in visit.facts:
+                self.instruments.refuse(visit.facts["refused"])
         if visit.route in ("/healthz", "/readyz", "/metrics") and visit.status == 200:
             return
-        facts = {"refused": visit.refused} if visit.refused else {}
         log(
             "request",
             id=visit.id,
@@ -96,7 +95,6 @@ class Guard:
             ms=round(1000 * seconds, 1),
             bytes_out=visit.bytes_out,
             **visit.facts,
-            **facts,
         )
 
 
@@ -107,8 +105,8 @@ class _Visit:
         self.id, self.began = uuid.uuid4().hex, time.monotonic()
         self.route = scope["path"] if scope["path"] in ROUTES else "other"
         self.method = scope["method"] if scope["method"] in _METHODS else "other"
-        self.status, self.bytes_out, self.refused = 0, 0, ""
-        self.facts: dict[str, int] = {}
+        self.status, self.bytes_out = 0, 0
+        self.facts: dict[str, Any] = {}
         scope.setdefault("state", {})["facts"] = self.facts
         self._send, self._write_seconds = send, write_seconds
 
