@@ -49,7 +49,7 @@ NAMES = [entry.name for entry in metrics]
 
 def build(name: str, **parameters: Any) -> Metric:
     default = metrics[name].build()
-    fake = {key: "fake:" + _role(value) for key, value in default.parameters.items() if _is_model(value)}
+    fake = {key: "fake:" + role_of(default, key) for key, value in default.parameters.items() if _is_model(value)}
     return dataclasses.replace(default, **{**fake, **parameters})
 
 
@@ -57,10 +57,10 @@ def _is_model(value: Any) -> bool:
     return isinstance(value, str) and value.startswith(("bundled:", "dir:", "hf:", "fake:"))
 
 
-def _role(spec: str) -> str:
-    from quintet.models.catalog import role_of
-
-    return role_of(spec)
+def role_of(metric: Metric, parameter: str) -> str:
+    """The role a model parameter asks for: `model_roles` by parameter, or one `model_role`; embedder if none is said."""
+    roles: dict[str, str] = getattr(metric, "model_roles", {})
+    return roles.get(parameter, getattr(metric, "model_role", "embedder"))
 
 
 def values(metric: Metric, examples: list[Example]) -> list[dict[str, float]]:
@@ -148,10 +148,14 @@ def test_every_parameter_changes_the_signature(name: str) -> None:
     hints = typing.get_type_hints(type(metric))
     for field in dataclasses.fields(metric):
         other = another(getattr(metric, field.name), hints[field.name])
+        if _is_model(other):
+            continue  # one model per role is fake; that its identity is in the signature is checked below
         changed = dataclasses.replace(metric, **{field.name: other})
         assert changed.signature != metric.signature, field.name
     assert metric.signature == build(name).signature
     assert "\n" not in metric.signature
+    if any(_is_model(value) for value in metric.parameters.values()):
+        assert "fake-" in metric.signature
 
 
 def another(value: Any, hint: Any) -> Any:
@@ -165,19 +169,40 @@ def another(value: Any, hint: Any) -> Any:
     if isinstance(value, int | float):
         return value + 1
     if _is_model(value):
-        return "fake:" + _role(value) + "-other"
+        return value
     if isinstance(value, tuple):
         return (*value, "x")
     return f"{value}x"
 
 
+# BAD is grammatical, in order and about one thing: these questions need texts that are good and bad in their own way.
+GARBLED = "Council council voted voted xqz the bridge bridge of of Wnd."
+OWN_PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    **dict.fromkeys(
+        ("gruen-grammaticality", "usr-mlm", "im2-vup", "im2-nuf5", "im2-nuf", "im2-dmlm"), (GOOD.output, GARBLED, {})
+    ),
+    "im2-lsc": ("The bridge is old, so the old bridge closed.", "The bridge is old, purple elephants juggle.", {}),
+    "gruen-focus": (
+        "The old bridge needs repair. The repair of the old bridge begins.",
+        "The old bridge needs repair. Purple elephants juggle sandwiches.",
+        {"unrelated": 6.0},  # far by the fake's vectors
+    ),
+    "gruen-structure": (
+        "The council voted on Monday. They will repair the bridge.",
+        "They will repair the bridge. The council voted on Monday.",
+        {},
+    ),
+}
+
+
 @every
 def test_good_beats_bad(name: str) -> None:
-    metric = build(name)
-    good, bad = metric.score([GOOD, BAD])
+    better, worse, parameters = OWN_PAIRS.get(name, (GOOD.output, BAD.output, {}))
+    metric = build(name, **parameters)
+    good, bad = metric.score([dataclasses.replace(GOOD, output=text) for text in (better, worse)])
     for dimension in metric.dimensions:
-        better = good[dimension.name].value - bad[dimension.name].value
-        assert better > 0 if dimension.higher_is_better else better < 0, dimension.name
+        margin = good[dimension.name].value - bad[dimension.name].value
+        assert margin > 0 if dimension.higher_is_better else margin < 0, dimension.name
 
 
 @every

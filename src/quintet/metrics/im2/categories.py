@@ -1,0 +1,226 @@
+"""NUF, CR and IES, each a weighted sum of sub-metrics, and IM2, a weighted sum of the three (equation 1, Table 2)."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from quintet.core.blend import Signal, digest, read_table
+from quintet.core.dimension import Dimension
+from quintet.core.example import Example
+from quintet.core.metric import Metric, Row
+from quintet.core.score import Score, Span
+from quintet.errors import UnknownName, UserError
+from quintet.metrics.im2 import inputs
+from quintet.metrics.im2.classifiers import RightOrder, SelfConsistency, TopicCoherence, TrueResponse, ValidUtterance
+from quintet.metrics.im2.diversity import DistN
+from quintet.metrics.im2.five_points import FiveIes, FiveNuf
+from quintet.metrics.im2.inputs import Mode
+from quintet.metrics.im2.qualities import OVERALL, route
+from quintet.metrics.im2.specificity import DialogueMlm
+from quintet.metrics.role_metric import RoleComposite, weights_identity
+
+PUBLISHED = "im2/published"
+
+
+def table_of(weights: str, name: str) -> str:
+    """The blend `name` in a set of weights: `im2/published`, `FILE.toml`, or `FILE.toml#SET`."""
+    return f"{weights}#{name}" if weights.endswith(".toml") else f"{weights}/{name}"
+
+
+@dataclass(frozen=True)
+class Weighted(RoleComposite):
+    """What the four composites share: a table of weights and constants, never taken from the texts being scored."""
+
+    paper: ClassVar[str] = "Rao et al. 2022"
+    weights: str
+    mode: Mode
+
+    @property
+    @abstractmethod
+    def recipe(self) -> str:
+        """The table that holds the weights."""
+
+    @property
+    @abstractmethod
+    def available(self) -> Mapping[str, Metric]:
+        """Metrics that a table may name."""
+
+    @property
+    def signals(self) -> tuple[Signal, ...]:
+        return tuple(self._signal(row) for row in read_table(self.recipe)["signals"])
+
+    def _signal(self, row: Mapping[str, Any]) -> Signal:
+        if row["metric"] not in self.available:
+            raise UnknownName(f"part of {self.name} in {self.recipe}", row["metric"], self.available)
+        metric = self.available[row["metric"]]
+        low, high = row.get("clip", (-math.inf, math.inf))
+        return Signal(
+            label=row.get("label", row["metric"]),
+            metric=metric,
+            dimension=metric.dimensions[0].name,
+            shift=float(row.get("shift", 0.0)),
+            scale=float(row.get("scale", 1.0)),
+            clip=(float(low), float(high)),
+            weight=float(row.get("weight", 1.0)),
+        )
+
+    @property
+    def dimensions(self) -> tuple[Dimension, ...]:  # type: ignore[override]
+        table = read_table(self.recipe)
+        return (Dimension(self._answers(), table["question"], (), table.get("low", -math.inf), table.get("high")),)
+
+    def _answers(self) -> str:
+        return self.recipe.replace("#", "/").rpartition("/")[2]
+
+    @property
+    def ingredients(self) -> tuple[Metric, ...]:
+        return tuple(dict.fromkeys(signal.metric for signal in self.signals))
+
+    def combine(self, example: Example, rows: Mapping[Metric, Row]) -> Row:
+        value = float(read_table(self.recipe).get("intercept", 0.0))
+        parts: dict[str, float] = {}
+        flags: dict[str, None] = {}
+        cut: dict[str, int] = {}
+        spans: tuple[Span, ...] = ()
+        for signal in self.signals:
+            found = rows[signal.metric][signal.dimension]
+            value += signal.weight * signal.normalised(found.value)
+            # Under a category stand its sub-metrics, so that every number of the sum can be seen.
+            parts[signal.label] = found.value
+            parts.update(found.parts if isinstance(signal.metric, Weighted) else {})
+            flags.update(dict.fromkeys(found.flags))
+            cut.update({field: max(count, cut.get(field, 0)) for field, count in found.cut.items()})
+            spans = spans or found.spans
+        return {self.dimensions[0].name: Score(value, spans, parts, tuple(flags), cut)}
+
+    def model_identities(self) -> Mapping[str, str]:
+        named = {"weights": weights_identity(self.recipe, digest)}
+        try:
+            return {**super().model_identities(), **named}
+        except UserError:
+            return named
+
+
+@dataclass(frozen=True)
+class Nuf(Weighted):
+    weights: str = PUBLISHED
+    mode: Mode = "quintet"
+    model_valid: str = inputs.VALID_MODEL
+    model_order: str = inputs.ORDER_MODEL
+    model_nuf: str = inputs.FIVE_NUF_MODEL
+
+    name = "im2-nuf"
+    model_roles: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("model_valid", "model_order", "model_nuf"), "pair-classifier"
+    )
+
+    @property
+    def recipe(self) -> str:
+        return table_of(self.weights, "nuf")
+
+    @property
+    def available(self) -> Mapping[str, Metric]:
+        return {
+            "im2-lsc": SelfConsistency(self.model_order, self.mode),
+            "im2-vup": ValidUtterance(self.model_valid, self.mode),
+            "im2-nuf5": FiveNuf(self.model_nuf, self.mode),
+        }
+
+
+@dataclass(frozen=True)
+class Cr(Weighted):
+    weights: str = PUBLISHED
+    mode: Mode = "quintet"
+    model_coherence: str = inputs.COHERENCE_MODEL
+    model_response: str = inputs.RESPONSE_MODEL
+    model_order: str = inputs.ORDER_MODEL
+
+    name = "im2-cr"
+    model_roles: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("model_coherence", "model_response", "model_order"), "pair-classifier"
+    )
+
+    @property
+    def recipe(self) -> str:
+        return table_of(self.weights, "cr")
+
+    @property
+    def available(self) -> Mapping[str, Metric]:
+        return {
+            "im2-grade": TopicCoherence(self.model_coherence, self.mode),
+            "im2-ab-ac": TrueResponse(self.model_response, self.mode),
+            "im2-ab-ba": RightOrder(self.model_order, self.mode),
+        }
+
+
+@dataclass(frozen=True)
+class Ies(Weighted):
+    weights: str = PUBLISHED
+    mode: Mode = "quintet"
+    model_lm: str = inputs.LM_MODEL
+    model_ies: str = inputs.FIVE_IES_MODEL
+    table: str | None = None
+    """N-gram counts for Dist-n."""
+
+    name = "im2-ies"
+    model_roles: ClassVar[Mapping[str, str]] = {"model_lm": "masked-lm", "model_ies": "pair-classifier"}
+
+    @property
+    def recipe(self) -> str:
+        return table_of(self.weights, "ies")
+
+    @property
+    def available(self) -> Mapping[str, Metric]:
+        return {
+            "im2-dist": DistN(self.table, self.mode),
+            "im2-dmlm": DialogueMlm(self.model_lm),
+            "im2-ies5": FiveIes(self.model_ies, self.mode),
+        }
+
+
+@dataclass(frozen=True)
+class Im2(Weighted):
+    """OVERALL by default; with `quality`, SELECTIVE: the category that the quality belongs to answers (section 4.5)."""
+
+    weights: str = PUBLISHED
+    mode: Mode = "quintet"
+    quality: str = "overall"
+    model_valid: str = inputs.VALID_MODEL
+    model_order: str = inputs.ORDER_MODEL
+    model_nuf: str = inputs.FIVE_NUF_MODEL
+    model_coherence: str = inputs.COHERENCE_MODEL
+    model_response: str = inputs.RESPONSE_MODEL
+    model_lm: str = inputs.LM_MODEL
+    model_ies: str = inputs.FIVE_IES_MODEL
+    table: str | None = None
+
+    name = "im2"
+    model_roles: ClassVar[Mapping[str, str]] = {**Nuf.model_roles, **Cr.model_roles, **Ies.model_roles}
+
+    @property
+    def recipe(self) -> str:
+        return table_of(self.weights, OVERALL)
+
+    @property
+    def available(self) -> Mapping[str, Metric]:
+        made: Sequence[Metric] = (
+            Nuf(self.weights, self.mode, self.model_valid, self.model_order, self.model_nuf),
+            Cr(self.weights, self.mode, self.model_coherence, self.model_response, self.model_order),
+            Ies(self.weights, self.mode, self.model_lm, self.model_ies, self.table),
+        )
+        return {metric.name: metric for metric in made}
+
+    @property
+    def signals(self) -> tuple[Signal, ...]:
+        category = route(self.quality)
+        if category == OVERALL:
+            return super().signals
+        metric = self.available[f"im2-{category}"]
+        return (Signal(category.upper(), metric, metric.dimensions[0].name),)
+
+    def _answers(self) -> str:
+        return self.quality

@@ -1,0 +1,58 @@
+"""What IM2's classifiers are shown, and how long texts give way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from quintet.core.example import Example
+from quintet.metrics.role_metric import last_turns
+from quintet.models.roles import Limits, Logits, Pair
+
+VALID_MODEL = "bundled:acceptability"
+ORDER_MODEL = "bundled:dialogue-order"
+RESPONSE_MODEL = "bundled:dialogue-retrieval"
+COHERENCE_MODEL = "bundled:dialogue-coherence"
+FIVE_NUF_MODEL = "bundled:dialogue-nuf"
+FIVE_IES_MODEL = "bundled:dialogue-ies"
+LM_MODEL = "bundled:dialogue-lm"
+
+Mode = Literal["quintet", "released"]
+"""quintet: the last turns as they stand, as long as the model takes. released: the whole history on one line, 25
+sub-words of it and 25 of the response."""
+
+SIDE = 25
+RELEASED_TOTAL = Limits(total=2 * SIDE, keep_first="end")
+RELEASED_SIDES = Limits(total=2 * SIDE, first=SIDE, second=SIDE, keep_first="end")
+"""The context keeps its end, the response its start."""
+ONE_TEXT = Limits(total=SIDE + 2, first=SIDE)
+_LATEST = Limits(keep_first="end")
+
+
+def context(example: Example, mode: Mode, turns: int) -> str:
+    """The released files hold all turns joined by a blank."""
+    return " ".join(last_turns(example, None)) if mode == "released" else "\n".join(last_turns(example, turns))
+
+
+def judge(model: Any, pairs: Sequence[Pair], mode: Mode) -> list[Logits]:
+    """Logits for texts or pairs, cut as the mode says.
+
+    In the released code the limit of 25 on either side bites only when both together are too long.
+    """
+    if not pairs:
+        return []
+    if mode == "quintet":
+        return list(model.logits(pairs, _LATEST))
+    if pairs[0][1] is None:
+        return list(model.logits(pairs, ONE_TEXT))
+    found: list[Logits] = list(model.logits(pairs, RELEASED_TOTAL))
+    long = [i for i, logits in enumerate(found) if any(logits.cut)]
+    if long:
+        again = model.logits([pairs[i] for i in long], RELEASED_SIDES)
+        for i, logits in zip(long, again, strict=True):
+            found[i] = logits
+    return found
+
+
+GRADE_LIMITS = Limits(total=128, keep_first="end")
+"""GRADE reads 128 sub-words; the latest turn is what the response answers."""
