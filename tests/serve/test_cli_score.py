@@ -33,7 +33,8 @@ def write_jsonl(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 
 def read_jsonl(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    # Not splitlines: JSON strings may hold U+2028, which it would break at.
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
 
 
 def one_line(run: subprocess.CompletedProcess[str], *parts: str, code: int = 2) -> None:
