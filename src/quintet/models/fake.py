@@ -1,6 +1,7 @@
 """Models without weights, for tests: deterministic, instant, and sensible enough that equal words match.
 
     open_model("fake:embedder")
+    open_model("fake:masked-lm", "masked-lm")
 
 Nothing here is learnt; scores made with a fake say nothing about a text.
 """
@@ -8,7 +9,6 @@ Nothing here is learnt; scores made with a fake say nothing about a text.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -17,25 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quintet.errors import ModelError, UnknownName
+from quintet.models import fake_roles as roles
+from quintet.models.fake_roles import VERSION, tokens
 from quintet.models.memo import Memo
 from quintet.models.roles import Long, TokenVectors
 
-VERSION = "1"
-_TOKEN = re.compile(r"\w+|[^\w\s]")
-
 
 def fake(name: str, role: str) -> Any:
-    """The fake called `name` (the role in words: embedder), which must serve the role asked for."""
+    """The fake called `name`, which is a role in words, or pair-classifier-5 for one with five labels."""
     if name not in FAKES:
         raise UnknownName("fake model", name, FAKES)
-    if name != role:
+    if not name.startswith(role):
         raise ModelError(f"fake:{name} is a model for the role {name}, not {role}; write fake:{role}")
     return FAKES[name]()
-
-
-def tokens(text: str) -> list[tuple[int, int]]:
-    """Words and single punctuation marks as (start, end)."""
-    return [match.span() for match in _TOKEN.finditer(text)]
 
 
 class FakeEncoder:
@@ -73,4 +67,13 @@ def token_vector(name: str, width: int) -> NDArray[np.float32]:
 
 FAKES: dict[str, Callable[[], Any]] = {
     "embedder": lambda: Memo(FakeEncoder()),
+    "masked-lm": lambda: roles.FakeMaskedLM("masked-lm"),
+    "causal-lm": lambda: roles.FakeCausalLM("causal-lm"),
+    "pair-classifier": lambda: roles.FakePairClassifier(2),
+    "pair-classifier-3": lambda: roles.FakePairClassifier(3),
+    "pair-classifier-5": lambda: roles.FakePairClassifier(5),
+    "token-tagger": lambda: roles.FakeTokenTagger("token-tagger"),
+    "regressor": lambda: roles.FakeRegressor("regressor"),
+    "sentence-order": lambda: roles.FakeSentenceOrder("sentence-order"),
+    "yes-no": lambda: roles.FakeYesNo("yes-no"),
 }

@@ -15,10 +15,10 @@ from typing import Any
 
 from quintet.errors import InputError, ModelError
 from quintet.models import catalog, folder
+from quintet.models.hub import PICKLES, snapshot
 
 FORMS = "bundled:NAME, dir:PATH, hf:NAME@REVISION or fake:NAME"
 WEIGHTS = ("*.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json")
-PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 
 _opened: dict[tuple[str, str], Any] = {}
 _lock = threading.RLock()
@@ -55,11 +55,11 @@ def _open(spec: str, role: str) -> Any:
         found = catalog.entry(name)
         _check_role(spec, found.role, role)
         return _open_onnx(catalog.verify(found), role, found.identity)
-    path = _local_folder(name) if kind == "dir" else _snapshot(name)
+    path = _local_folder(name) if kind == "dir" else snapshot(*revision_of(name))
     if _holds_graph(path):
         _check_role(spec, folder.describe(path).role, role)
         return _open_onnx(path, role, identity(spec))
-    refuse_pickles(path)
+    refuse_pickles(path, name if kind == "dir" else spec)
     from quintet.models.torch_backend import open_torch
 
     return open_torch(path, role, identity(spec))
@@ -82,14 +82,15 @@ def _check_role(spec: str, has: str, wanted: str) -> None:
         raise ModelError(f"{spec} is a model for the role {has}, not {wanted}; name another model")
 
 
-def refuse_pickles(path: Path) -> None:
+def refuse_pickles(path: Path, source: str) -> None:
     """Loading a pickle runs whatever code it holds; only tensors are read here."""
     if any(path.glob("*.safetensors")):
         return
     pickles = sorted(file.name for pattern in PICKLES for file in path.glob(pattern))
-    if pickles:
+    if pickles or source.startswith("hf:"):
+        what = f"{pickles[0]} but " if pickles else ""
         raise ModelError(
-            f"{path} holds {pickles[0]} but no safetensors; convert it once with: quintet models convert {path}"
+            f"{source} holds {what}no safetensors; convert it once with: quintet models convert {source} OUT"
         )
     raise ModelError(
         f"{path} holds no model.safetensors; a model folder needs config.json, tokenizer.json and safetensors"
@@ -103,13 +104,7 @@ def _local_folder(name: str) -> Path:
     return path
 
 
-def _snapshot(name: str) -> Path:
-    from quintet.models.hub import snapshot
-
-    return snapshot(*_revision(name))
-
-
-def _revision(name: str) -> tuple[str, str]:
+def revision_of(name: str) -> tuple[str, str]:
     repository, _, revision = name.partition("@")
     if not repository or not revision:
         raise InputError(f"hf:{name} names no revision", todo="write hf:NAME@REVISION, best with a commit hash")
@@ -133,7 +128,7 @@ def _digest(files: list[Path]) -> str:
 
 
 def _hub_identity(name: str) -> str:
-    repository, revision = _revision(name)
+    repository, revision = revision_of(name)
     short = revision[:8] if re.fullmatch("[0-9a-f]{40}", revision) else revision
     return f"{repository}@{short}/torch/fp32"
 

@@ -1,0 +1,239 @@
+"""Original checkpoint files to safetensors, once: `quintet models convert SOURCE OUT [--base FOLDER]`.
+
+Takes what the authors of CTC, USR, GRUEN and UniEval released: a folder with pytorch_model.bin, or a bare state dict
+(.ckpt, .pt) whose tensors carry prefixes of their own. Tensors are loaded and nothing else: a file that would run code
+is refused. What the architecture needs and the file lacks is named. Import only when torch is wanted.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from quintet.errors import MissingExtra, ModelError
+from quintet.models.hub import PICKLES, snapshot
+from quintet.models.open import revision_of
+
+try:
+    import torch
+    import transformers
+    from safetensors.torch import save_file
+except ImportError as error:
+    raise MissingExtra("torch", "torch", "quintet models convert") from error
+
+Tensors = dict[str, torch.Tensor]
+
+_TOKENIZER_FILES = (
+    "vocab.txt",
+    "vocab.json",
+    "merges.txt",
+    "spiece.model",
+    "spm.model",
+    "sentencepiece.bpe.model",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+)
+_STALE = frozenset(
+    {
+        "architectures",
+        "dtype",
+        "finetuning_task",
+        "id2label",
+        "is_decoder",
+        "label2id",
+        "model_type",
+        "num_labels",
+        "pruned_heads",
+        "torch_dtype",
+        "torchscript",
+        "transformers_version",
+    }
+)
+"""Settings that are set anew, or that later releases of the library reject or misread."""
+_ENCODERS = ("bert", "roberta", "albert")
+_CLASSES = {"bert": "Bert", "roberta": "Roberta", "albert": "Albert"}
+
+
+@dataclass(frozen=True)
+class Conversion:
+    folder: Path
+    architecture: str
+    tensors: int
+    dropped: tuple[str, ...]
+    """Tensors of the file that the architecture has no place for."""
+
+
+def convert(source: str, out: Path, base: Path | None = None) -> Conversion:
+    """Writes a model folder that `dir:` opens.
+
+    `base` is a folder with config.json and tokenizer files of the model the checkpoint was tuned from; bare state
+    dicts (CTC) come without them.
+    """
+    if out.exists() and any(out.iterdir()):
+        raise ModelError(f"{out} is not empty; name a new folder")
+    if source.startswith("hf:"):
+        place = snapshot(*revision_of(source.removeprefix("hf:")), pickles=True)
+    else:
+        place = Path(source).expanduser()
+    named = rename(read_tensors(place))
+    home = base or (place if place.is_dir() else place.parent)
+    config, architecture = _configuration(home, named, place)
+    fitting, dropped = _fit(named, config, architecture, place)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent) as scratch:
+        made = Path(scratch) / "model"
+        made.mkdir()
+        save_file(fitting, made / "model.safetensors", metadata={"format": "pt"})
+        config.save_pretrained(made)
+        _write_tokenizer(home, config, made)
+        if out.exists():
+            out.rmdir()
+        made.rename(out)
+    return Conversion(out, architecture, len(fitting), dropped)
+
+
+def read_tensors(place: Path) -> Tensors:
+    """All tensors of a file, or of the one checkpoint (in one or several files) of a folder."""
+    if place.is_dir():
+        files = sorted(file for pattern in PICKLES for file in place.glob(pattern) if file.name != "training_args.bin")
+        if (place / "pytorch_model.bin.index.json").exists():
+            files = sorted(place.glob("pytorch_model-*.bin"))
+        elif (place / "pytorch_model.bin").exists():
+            files = [place / "pytorch_model.bin"]
+        elif len(files) != 1:
+            names = ", ".join(file.name for file in files[:5]) or "no checkpoint"
+            raise ModelError(f"{place} holds {names}; name the one file to convert")
+    elif place.is_file():
+        files = [place]
+    else:
+        raise ModelError(f"{place} does not exist; name a checkpoint file or its folder")
+    tensors: Tensors = {}
+    for file in files:
+        tensors.update(_load(file))
+    return tensors
+
+
+def _load(file: Path) -> Tensors:
+    try:
+        found = torch.load(file, map_location="cpu", weights_only=True)
+    except Exception as error:  # unpickling, zip and end-of-file errors share no base class
+        reason = " ".join(str(error).split())[:120]
+        raise ModelError(f"{file} is damaged or holds more than tensors, and is not loaded ({reason})") from None
+    for wrapper in ("state_dict", "model_state_dict", "model"):
+        if isinstance(found, Mapping) and isinstance(found.get(wrapper), Mapping):
+            found = found[wrapper]
+    tensors = {str(k): v for k, v in found.items() if isinstance(v, torch.Tensor)} if isinstance(found, Mapping) else {}
+    if not tensors:
+        raise ModelError(f"{file} holds no named tensors")
+    return tensors
+
+
+def rename(tensors: Tensors) -> Tensors:
+    """The names Hugging Face gives the same tensors.
+
+    CTC-D: `_roberta.*` or `_model.*` with `_classifier.*`; CTC-R: `bert.*` with `dense.*`; BERT of 2019: gamma, beta.
+    """
+    named: Tensors = {}
+    for name, tensor in tensors.items():
+        new = re.sub(r"^(module|model)\.(?=(_?roberta|_?bert|_?albert|_model|_classifier|dense)\.)", "", name)
+        new = re.sub(r"^_(roberta|bert|albert|model)\.(?:(?:roberta|bert|albert)\.)?", r"\1.", new)
+        if new.startswith("model.") and name.startswith(("_model.", "module._model.", "model._model.")):
+            new = "albert." + new.removeprefix("model.")
+        new = re.sub(r"^_?classifier\.", "classifier.", new)
+        new = re.sub(r"^dense\.", "classifier.", new)
+        new = re.sub(r"LayerNorm\.gamma$", "LayerNorm.weight", new)
+        new = re.sub(r"LayerNorm\.beta$", "LayerNorm.bias", new)
+        named[new] = tensor
+    if any(re.search(r"(^|\.)_classifier\.", name) for name in tensors):
+        # A token tagger has no use for the pooler that came with its encoder.
+        named = {name: tensor for name, tensor in named.items() if ".pooler." not in name}
+    return named
+
+
+def architecture_of(names: Mapping[str, Any], bare: bool) -> tuple[str, str]:
+    """Model type and transformers class, read off the tensors; `bare`: a token tagger has no pooler and a flat head."""
+    if any(name.startswith(("encoder.block.", "decoder.block.")) for name in names):
+        return "t5", "T5ForConditionalGeneration"
+    kind = next((kind for kind in _ENCODERS if any(name.startswith(f"{kind}.") for name in names)), None)
+    if kind is None:
+        raise ModelError(
+            f"no known architecture has a tensor {min(names)!r}; CTC, USR, GRUEN and T5 files can be converted"
+        )
+    if "sop_classifier.classifier.weight" in names:
+        return kind, "AlbertForPreTraining"
+    if any(name.startswith(("lm_head.", "cls.predictions.", "predictions.")) for name in names):
+        return kind, f"{_CLASSES[kind]}ForMaskedLM"
+    if any(name.startswith("classifier.") for name in names):
+        return kind, f"{_CLASSES[kind]}For{'Token' if bare else 'Sequence'}Classification"
+    return kind, f"{_CLASSES[kind]}Model"
+
+
+def _configuration(home: Path, named: Tensors, source: Path) -> tuple[Any, str]:
+    pooled = any(".pooler." in name for name in named) or "classifier.dense.weight" in named
+    kind, architecture = architecture_of(named, bare=not pooled)
+    path = home / "config.json"
+    try:
+        plain = json.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        raise ModelError(
+            f"{source} comes without config.json; give the folder of the {kind} model it was tuned from with --base"
+        ) from None
+    except ValueError:
+        raise ModelError(f"{path} is not JSON") from None
+    if plain.get("model_type", kind) != kind:
+        raise ModelError(f"{source} holds a {kind} model but {path} describes {plain['model_type']}")
+    plain = {name: value for name, value in plain.items() if name not in _STALE}
+    head = next((named[n] for n in ("classifier.out_proj.weight", "classifier.weight") if n in named), None)
+    if head is not None:
+        plain["num_labels"] = head.shape[0]
+    table = next((t for n, t in named.items() if n.endswith(("word_embeddings.weight", "shared.weight"))), None)
+    if table is not None:
+        plain["vocab_size"] = table.shape[0]
+    config = transformers.AutoConfig.for_model(kind, **plain)
+    config.architectures = [architecture]
+    return config, architecture
+
+
+def _fit(named: Tensors, config: Any, architecture: str, source: Path) -> tuple[Tensors, tuple[str, ...]]:
+    """The tensors the architecture has a place for; those it needs and the file lacks are an error."""
+    with torch.device("meta"):
+        model = getattr(transformers, architecture)(config)
+    expected = dict(model.state_dict())
+    tied = set(getattr(model, "all_tied_weights_keys", None) or getattr(model, "_tied_weights_keys", None) or ())
+    missing = sorted(name for name in expected if name not in named and name not in tied)
+    if missing:
+        raise ModelError(f"{source} lacks {missing[0]} ({len(missing)} tensors missing) and is no {architecture}")
+    wrong = sorted(name for name in expected if name in named and named[name].shape != expected[name].shape)
+    if wrong:
+        have, want = tuple(named[wrong[0]].shape), tuple(expected[wrong[0]].shape)
+        raise ModelError(f"{source}: {wrong[0]} has shape {have}, the configuration says {want}; give another --base")
+    # Clones: tensors that share memory cannot be written to safetensors.
+    fitting = {name: named[name].float().clone().contiguous() for name in expected if name in named}
+    return fitting, tuple(sorted(set(named) - set(expected)))
+
+
+def _write_tokenizer(home: Path, config: Any, made: Path) -> None:
+    """tokenizer.json, made from older vocabulary files if need be."""
+    if (home / "tokenizer.json").exists():
+        shutil.copyfile(home / "tokenizer.json", made / "tokenizer.json")
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        for name in _TOKENIZER_FILES:
+            if (home / name).exists():
+                shutil.copyfile(home / name, Path(scratch) / name)
+        config.save_pretrained(scratch)
+        try:
+            tokenizer = transformers.AutoTokenizer.from_pretrained(scratch, use_fast=True, local_files_only=True)
+            tokenizer.backend_tokenizer.save(str(made / "tokenizer.json"))
+        except Exception as error:  # the library raises whatever its parsers raise
+            reason = " ".join(str(error).split())[:120]
+            raise ModelError(
+                f"{home} has no tokenizer that can be read ({reason}); give another folder with --base"
+            ) from None
