@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from quintet.errors import InputError, UnknownName
+from quintet.errors import InputError, QuintetError, UnknownName
 from quintet.meta.coefficients import COEFFICIENTS, Array, Indices, average_ranks, product, standardize
 
 POOLED, BY_DOCUMENT, BY_SYSTEM = LEVELS = ("pooled", "by document", "by system")
@@ -56,7 +56,8 @@ class Layout:
     @cached_property
     def grid(self) -> Indices:
         """One row per document with the places of its items, filled up with -1."""
-        assert self.document is not None
+        if self.document is None:
+            raise QuintetError("a grid of documents was asked for where items have none; check the level first")
         order = np.argsort(self.document, kind="stable")
         sizes = np.bincount(self.document, minlength=self.documents)
         column = np.arange(self.n) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -67,7 +68,8 @@ class Layout:
     @cached_property
     def membership(self) -> Array:
         """Items by systems, one where the item is the system's."""
-        assert self.system is not None
+        if self.system is None:
+            raise QuintetError("systems were asked for where items have none; check the level first")
         return (self.system[:, None] == np.arange(self.systems)).astype(np.float64)
 
     def check(self, level: str) -> None:
@@ -292,7 +294,6 @@ def _check_pair(kept: int, n: int, nan: Nan, where: str) -> None:
 def _groups(level: str, layout: Layout, here: npt.NDArray[np.bool_], found: Array) -> int:
     if level == BY_DOCUMENT:
         return int(np.isfinite(found).sum())
-    if level == BY_SYSTEM:
-        assert layout.system is not None
+    if level == BY_SYSTEM and layout.system is not None:
         return len(np.unique(layout.system[here]))
     return int(here.sum())
