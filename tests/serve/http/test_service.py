@@ -208,3 +208,27 @@ def test_refuses_to_start(options: list[str], token: str | None, told: str) -> N
     assert done.returncode == 2
     assert told in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_without_the_extra_one_line_says_what_to_install() -> None:
+    import subprocess
+    import sys
+
+    code = "import sys; sys.modules['uvicorn'] = None; from quintet.serve.cli import main; main()"
+    command = [sys.executable, "-c", code, "serve", "--port", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 2
+    assert "pip install 'quintet[serve]'" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_command_is_cheap_to_look_at() -> None:
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; from quintet.serve.cli import app\n"
+        "print(sorted({'torch', 'onnxruntime', 'starlette', 'uvicorn', 'pandas'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
+    assert done.stdout.strip() == "[]"

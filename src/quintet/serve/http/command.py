@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -58,8 +58,10 @@ def serve(
     settings.check()
     _check_tasks(settings.warm)
     for package in ("starlette", "uvicorn"):
-        if find_spec(package) is None:
-            raise MissingExtra(package, "serve", "quintet serve")
+        try:
+            import_module(package)
+        except ModuleNotFoundError:
+            raise MissingExtra(package, "serve", "quintet serve") from None
     from quintet.serve.http.running import run_service
 
     run_service(settings)

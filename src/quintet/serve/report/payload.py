@@ -24,6 +24,8 @@ SHOWN_CHARACTERS = 40_000
 """Of one text; a longer one is cut in the page, which says so."""
 SCALE = 1000
 """Values of evidence are kept to three decimals, as whole numbers."""
+LEAST_SPREAD = 0.1
+"""Where all evidence is about as strong, nothing is coloured as if it were weak."""
 KINDS = ("word", "sentence", "pair")
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -178,10 +180,13 @@ def span_scales(gathered: Gathered) -> dict[str, dict[str, list[float]]]:
             for span in scored.scores[column.label].spans:
                 if math.isfinite(span.value):
                     by_kind.setdefault(span.kind if span.kind in KINDS else KINDS[0], []).append(span.value)
-        found[column.label] = {
-            kind: [round(float(q), 4) for q in np.quantile(values, [0.05, 0.95])] for kind, values in by_kind.items()
-        }
+        found[column.label] = {kind: _scale(values) for kind, values in by_kind.items()}
     return found
+
+
+def _scale(values: Sequence[float]) -> list[float]:
+    low, high = np.quantile(values, [0.05, 0.95])
+    return [round(float(min(low, high - LEAST_SPREAD)), 4), round(float(high), 4)]
 
 
 def _thousandths(value: float) -> int | None:

@@ -37,7 +37,8 @@ const chosen = () => taskList.find((task) => task.name === byId("task").value);
 function fieldsOf(task) {
   const needed = new Set(task.dimensions.filter((d) => d.metric).flatMap((d) => d.needs));
   for (const name of ALWAYS[task.name] || []) needed.add(name);
-  return [...FIELD_NAMES.slice(1).filter((name) => needed.has(name)), "output"];
+  const inputs = FIELD_NAMES.slice(1).filter((name) => needed.has(name));
+  return [...inputs.slice(0, 1), "output", ...inputs.slice(1)];
 }
 
 function drawFields() {
