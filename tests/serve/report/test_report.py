@@ -17,7 +17,7 @@ from quintet.core.result import Result
 from quintet.core.score import Score, no_score
 from quintet.errors import InputError
 from quintet.meta.compare import System, compare
-from quintet.serve.report import html_fragment, render_report, write_report
+from quintet.serve.report import ReportWriter, html_fragment, render_report, write_report
 from quintet.serve.report.charts import number, ticks
 from quintet.serve.report.gather import columns_of_plan, gather
 from quintet.serve.report.statistics import compare_systems, correlations, summarize
@@ -52,6 +52,18 @@ def test_same_input_same_bytes(tmp_path: Path) -> None:
     for name in ("a.html", "b.html"):
         write_report(tmp_path / name, report_rows.plan(), iter(report_rows.small_rows(2)), "Title")
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+def test_row_by_row_gives_the_same_file(tmp_path: Path) -> None:
+    rows = report_rows.small_rows(2)
+    write_report(tmp_path / "a.html", report_rows.plan(), rows, "Title")
+    with ReportWriter(tmp_path / "b.html", report_rows.plan(), "Title") as report:
+        for scored in rows:
+            report.write(scored)
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+    with pytest.raises(InputError), ReportWriter(tmp_path / "c.html", report_rows.plan()):
+        raise InputError("stopped half-way")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.html", "b.html"]
 
 
 def test_asks_the_network_for_nothing() -> None:

@@ -174,6 +174,10 @@ def _answer_schemas() -> Schema:
             "cut": {"type": "object", "additionalProperties": {"type": "integer"}},
         },
     }
+    return {"Span": span, "Score": score, **_row_schemas()}
+
+
+def _row_schemas() -> Schema:
     row = {
         "type": "object",
         "required": ["id", "scores"],
@@ -205,7 +209,7 @@ def _answer_schemas() -> Schema:
     column = {
         **_object("name", "question", "signature", low=_NUMBER, high=_NUMBER, higher_is_better={"type": "boolean"})
     }
-    return {"Span": span, "Score": score, "Row": row, "Column": column, "ScoreAnswer": answer, "Error": error}
+    return {"Row": row, "Column": column, "ScoreAnswer": answer, "Error": error}
 
 
 def _inventory_schemas() -> Schema:

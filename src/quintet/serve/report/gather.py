@@ -72,7 +72,9 @@ class Gathered:
 
 
 @dataclass
-class _Gatherer:
+class Gatherer:
+    """`add` each row in order, then ask for what was `gathered`."""
+
     columns: tuple[ReportColumn, ...]
     shown: int
     values: dict[str, array[float]] = field(default_factory=dict)
@@ -118,6 +120,18 @@ class _Gatherer:
             chosen.update((-negative, scored) for _, negative, scored in heap)
         return sorted(chosen.items(), key=lambda pair: pair[0])
 
+    def gathered(self, left_out: Mapping[str, str]) -> Gathered:
+        empty: array[float] = array("d")
+        return Gathered(
+            columns=self.columns,
+            left_out=dict(left_out),
+            values={c.label: np.array(self.values.get(c.label, empty), dtype=np.float64) for c in self.columns},
+            systems=tuple(self.systems),
+            system=np.array(self.system, dtype=np.intp),
+            group=np.array(self.group, dtype=np.intp),
+            kept=self.kept(),
+        )
+
 
 def gather(
     columns: Sequence[ReportColumn],
@@ -126,19 +140,10 @@ def gather(
     shown: int = SHOWN_EXAMPLES,
 ) -> Gathered:
     """Reads `rows` once; memory grows by a few numbers per row and by the texts of the rows that are shown."""
-    gatherer = _Gatherer(tuple(columns), shown)
+    gatherer = Gatherer(tuple(columns), shown)
     for scored in rows:
         gatherer.add(scored)
-    empty: array[float] = array("d")
-    return Gathered(
-        columns=gatherer.columns,
-        left_out=dict(left_out or {}),
-        values={c.label: np.array(gatherer.values.get(c.label, empty), dtype=np.float64) for c in columns},
-        systems=tuple(gatherer.systems),
-        system=np.array(gatherer.system, dtype=np.intp),
-        group=np.array(gatherer.group, dtype=np.intp),
-        kept=gatherer.kept(),
-    )
+    return gatherer.gathered(left_out or {})
 
 
 def _group_key(example: Example | None, position: int) -> object:

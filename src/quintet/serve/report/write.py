@@ -15,12 +15,39 @@ from quintet.core.result import Result
 from quintet.engine.plan import Plan
 from quintet.files.atomic import Target
 from quintet.serve.report import sections
-from quintet.serve.report.gather import SHOWN_EXAMPLES, Gathered, columns_of_plan, columns_of_result, gather
+from quintet.serve.report.gather import SHOWN_EXAMPLES, Gathered, Gatherer, columns_of_plan, columns_of_result, gather
 from quintet.serve.report.payload import pack, payload
 from quintet.serve.report.statistics import compare_systems, summarize
 
 SCRIPTS = ("payload.js", "dom.js", "text.js", "example.js", "table.js", "lists.js", "page.js")
 TITLE = "quintet report"
+
+
+class ReportWriter:
+    """For a run that goes row by row: `write` each, and the file appears when the `with` block ends well."""
+
+    def __init__(
+        self, path: str | os.PathLike[str], plan: Plan, title: str = TITLE, shown: int = SHOWN_EXAMPLES
+    ) -> None:
+        self._plan, self._title = plan, title
+        self._gatherer = Gatherer(columns_of_plan(plan), shown)
+        self._target = Target(path)
+
+    def write(self, scored: Scored) -> None:
+        self._gatherer.add(scored)
+
+    def __enter__(self) -> ReportWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                page = page_of(self._gatherer.gathered(self._plan.left_out), self._title)
+                with self._target.told():
+                    self._target.stream.write(page.encode("utf-8"))
+                self._target.finish()
+        finally:
+            self._target.abandon()
 
 
 def write_report(
@@ -36,10 +63,9 @@ def write_report(
         page = render_report(plan, rows, title, shown)
         with target.told():
             target.stream.write(page.encode("utf-8"))
-    except BaseException:
+        target.finish()
+    finally:
         target.abandon()
-        raise
-    target.finish()
 
 
 def render_report(
