@@ -16,7 +16,7 @@ from quintet.meta.means import mean_interval
 from quintet.meta.significance import holm
 from quintet.serve.report.gather import Array, Gathered, ReportColumn
 
-BINS = 24
+MOST_BINS = 24
 SIGNIFICANT = 0.05
 MOST_SYSTEMS = 24
 """More systems than this are charted but not compared with one another."""
@@ -60,7 +60,9 @@ def summarize(gathered: Gathered) -> list[ColumnSummary]:
 def _summarize(column: ReportColumn, gathered: Gathered) -> ColumnSummary:
     values = gathered.values[column.label]
     known = values[np.isfinite(values)]
-    counts, edges = np.histogram(known, BINS, _range(column, known)) if len(known) else (np.zeros(0), np.zeros(0))
+    counts, edges = (
+        np.histogram(known, _bins(len(known)), _range(column, known)) if len(known) else (np.zeros(0), np.zeros(0))
+    )
     by_system = [(name, estimate(values[gathered.system == i])) for i, name in enumerate(gathered.systems)]
     sign = -1.0 if column.higher_is_better else 1.0
     by_system.sort(key=lambda pair: (math.isnan(pair[1].mean), sign * pair[1].mean, pair[0]))
@@ -73,6 +75,11 @@ def _summarize(column: ReportColumn, gathered: Gathered) -> ColumnSummary:
         counts=tuple(int(c) for c in counts),
         by_system=tuple(by_system),
     )
+
+
+def _bins(n: int) -> int:
+    """Few values in many bins would look like a comb."""
+    return max(5, min(MOST_BINS, round(2.5 * math.sqrt(n))))
 
 
 def _range(column: ReportColumn, known: Array) -> tuple[float, float]:
