@@ -48,6 +48,8 @@ class Subwords:
         _forbid_special_pieces(plain["model"], special)
         if prefix_space:
             _add_prefix_space(plain.get("pre_tokenizer"))
+            # It trims spaces off the offsets and would take the first letter of a text for the space that was added.
+            _add_prefix_space(plain.get("post_processor"))
         self._tokenizer = Tokenizer.from_str(json.dumps(plain))
         self._tokenizer.encode_special_tokens = True
         self.unknown = self._tokenizer.token_to_id(_unknown_piece(plain["model"]))
@@ -109,8 +111,9 @@ def _forbid_special_pieces(model: dict, special: list[int]) -> None:
             model["vocab"][index][1] = _NEVER
 
 
-def _add_prefix_space(pre_tokenizer: dict | None) -> None:
+def _add_prefix_space(part_or_sequence: dict | None) -> None:
     """`the` at the start of a text should be the same sub-word as ` the` inside it (facts of CTC-E for RoBERTa)."""
-    for part in [pre_tokenizer, *(pre_tokenizer or {}).get("pretokenizers", [])]:
+    whole = part_or_sequence or {}
+    for part in [whole, *whole.get("pretokenizers", []), *whole.get("processors", [])]:
         if part and "add_prefix_space" in part:
             part["add_prefix_space"] = True

@@ -53,7 +53,7 @@ class Alignment:
         Words of aligner D carry their marks ("it."): without `punctuation` these are looked past, as released they
         are not.
         """
-        units = [self.unit(i) for i in range(len(self.values))]
+        units = [self.unit(i).replace("\u2019", "'") for i in range(len(self.values))]
         bare = units if punctuation else [unit.strip().strip(_MARKS) or unit for unit in units]
         listed = [is_stopword(unit) and not self.continues(i) for i, unit in enumerate(bare)]
         marks = [not punctuation and not any(c.isalnum() for c in unit) for unit in units]
