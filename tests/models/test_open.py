@@ -1,4 +1,6 @@
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -88,6 +90,20 @@ def test_pickles_are_refused_with_the_command_that_converts_them(tmp_path, file)
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(ModelError, match="quintet models convert"):
         open_model(f"dir:{tmp_path}")
+
+
+def test_without_torch_the_extra_is_named(tmp_path):
+    (tmp_path / "model.safetensors").write_bytes(b"x")
+    (tmp_path / "config.json").write_text("{}")
+    program = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from quintet.errors import MissingExtra\n"
+        "from quintet.models.open import open_model\n"
+        f"try: open_model('dir:{tmp_path}')\n"
+        "except MissingExtra as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert "pip install 'quintet[torch]'" in done.stdout
 
 
 def test_broken_folders_are_named(tmp_path):

@@ -50,6 +50,18 @@ def test_batch_and_order_do_not_matter(folder):
             assert np.abs(two[layer].vectors - alone[layer].vectors).max() < 1e-5
 
 
+def test_offsets_are_true(folder):
+    text = "The cat sat  on\nthe mat."
+    (found,) = open_model(f"dir:{folder}").embed([text], 0)
+    seen = "".join(
+        text[i] for i in sorted({i for a, b in zip(found.starts, found.ends, strict=True) for i in range(a, b)})
+    )
+    assert "".join(seen.split()) == "".join(text.split())
+    assert found.starts[1] == 0
+    assert text.startswith(found.token(1))
+    assert found.ends[-2] == len(text)
+
+
 def test_long_text(folder):
     model = open_model(f"dir:{folder}")
     text = "The cat sat on the mat and the dog looked. " * 8

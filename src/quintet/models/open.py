@@ -18,7 +18,7 @@ from quintet.models import catalog, folder
 from quintet.models.hub import PICKLES, snapshot
 
 FORMS = "bundled:NAME, dir:PATH, hf:NAME@REVISION or fake:NAME"
-WEIGHTS = ("*.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json")
+WEIGHTS = ("*.safetensors", "config.json", "tokenizer.json", "*.npy")
 
 _opened: dict[tuple[str, str], Any] = {}
 _lock = threading.RLock()
@@ -115,7 +115,7 @@ def _dir_identity(name: str) -> str:
     path = _local_folder(name)
     if _holds_graph(path):
         description = folder.describe(path)
-        files = [path / folder.NAME, path / description.file, path / "tokenizer.json"]
+        files = [path / folder.NAME, path / description.file, path / "tokenizer.json", *sorted(path.glob("*.npy"))]
         return f"{description.name}@{_digest(files)}/{description.backend}"
     return f"{path.resolve().name}@{_digest([f for pattern in WEIGHTS for f in sorted(path.glob(pattern))])}/torch/fp32"
 
