@@ -33,7 +33,7 @@ def last_turn(example: Example) -> str:
 def masked_line(example: Example, mode: MlmMode) -> tuple[str, int, int]:
     """The line that the language model reads, and where the words of the response start and end in it."""
     if mode == "quintet":
-        before = f"{last_turn(example)}\n"
+        before = f"{last_turn(example)}\n" if example.history else ""
         return f"{before}{example.output}", len(before), len(before) + len(example.output)
     if mode == "released":
         line = mlm_line(last_turn(example), example.output)

@@ -66,8 +66,8 @@ class MaskedLikelihood(RoleMetric):
 
 
 def in_stretch(scores: TokenScores, start: int, end: int) -> np.ndarray:
-    """Which sub-words end inside `start:end`; the first may begin with the blank before its word."""
-    return (scores.ends > start) & (scores.ends <= end) & (scores.ends > scores.starts)
+    """Which sub-words end inside `start:end`; a blank that is a sub-word of its own has no width."""
+    return (scores.ends > start) & (scores.ends <= end)
 
 
 def _word_spans(output: str, scores: TokenScores, offset: int) -> tuple[Span, ...]:
