@@ -22,6 +22,8 @@ LONGEST = 1024
 _JOIN, _ASK = "\n", "\nAnswer:"
 """What stands between segments and after the last one for a model that only continues text."""
 
+_ENCODERS = frozenset({"albert", "bert", "camembert", "deberta-v2", "electra", "roberta", "xlm-roberta"})
+
 
 def family(path: Path) -> str:
     """Which transformers class a folder asks for."""
@@ -29,7 +31,12 @@ def family(path: Path) -> str:
         config = json.loads((path / "config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise ModelError(f"{path} has no readable config.json") from None
-    return "AutoModelForSeq2SeqLM" if config.get("is_encoder_decoder") else "AutoModelForCausalLM"
+    if config.get("is_encoder_decoder"):
+        return "AutoModelForSeq2SeqLM"
+    if config.get("model_type") in _ENCODERS and not config.get("is_decoder"):
+        # transformers would open it as a decoder all the same, and its answers would mean nothing.
+        raise ModelError(f"{path} is a {config['model_type']} encoder; questions need a T5 or a decoder")
+    return "AutoModelForCausalLM"
 
 
 class TorchYesNo:
