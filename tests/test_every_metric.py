@@ -16,6 +16,7 @@ from quintet.core.example import Example
 from quintet.core.metric import Metric
 from quintet.errors import MissingField
 from quintet.metrics import metrics
+from quintet.metrics.unieval.tasks import YesNoMetric
 
 TOLERANCE = 1e-4
 """How far a score may move when the batch around it changes."""
@@ -126,8 +127,16 @@ def test_a_missing_field_is_named_with_the_example(name: str) -> None:
         if field == "output" or not any(field in d.needs for d in metric.dimensions):
             continue
         lacking = dataclasses.replace(GOOD, **{field: () if field == "references" else None}, id="row-7")
-        with pytest.raises(MissingField, match=r"row-7.*" + field):
-            metric.score([GOOD, lacking])
+        if all(field in d.needs for d in metric.dimensions) or not isinstance(metric, YesNoMetric):
+            with pytest.raises(MissingField, match=r"row-7.*" + field):
+                metric.score([GOOD, lacking])
+            continue
+        # Several questions in one metric: those that need the field say so, the others are answered.
+        row = metric.score([GOOD, lacking])[1]
+        for dimension in metric.dimensions:
+            score = row[dimension.name]
+            assert score.missing == (field in dimension.needs), dimension.name
+            assert not score.missing or score.flags[0].startswith("no ")
 
 
 @every
@@ -179,7 +188,19 @@ def another(value: Any, hint: Any) -> Any:
 GARBLED = "Council council voted voted xqz the bridge bridge of of Wnd."
 OWN_PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
     **dict.fromkeys(
-        ("gruen-grammaticality", "usr-mlm", "im2-vup", "im2-nuf5", "im2-nuf", "im2-dmlm"), (GOOD.output, GARBLED, {})
+        (
+            "unieval-summarization",
+            "unieval-dialogue",
+            "unieval-data2text",
+            "unieval-question",
+            "gruen-grammaticality",
+            "usr-mlm",
+            "im2-vup",
+            "im2-nuf5",
+            "im2-nuf",
+            "im2-dmlm",
+        ),
+        (GOOD.output, GARBLED, {}),
     ),
     "im2-lsc": ("The bridge is old, so the old bridge closed.", "The bridge is old, purple elephants juggle.", {}),
     "gruen-focus": (
