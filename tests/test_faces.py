@@ -7,21 +7,8 @@ import time
 
 import quintet
 
-PUBLIC = set(
-    [
-        "Dimension",
-        "Example",
-        "Metric",
-        "QuintetError",
-        "Result",
-        "Score",
-        "Span",
-        "UserError",
-        "__version__",
-        "load",
-        "score",
-    ]
-)
+PUBLIC = {"Dimension", "Example", "Metric", "Result", "Score", "Span"}
+PUBLIC |= {"QuintetError", "UserError", "__version__", "load", "score"}
 HEAVY = ("torch", "transformers", "onnxruntime", "pandas", "scipy", "matplotlib", "numpy", "typer", "rich")
 
 

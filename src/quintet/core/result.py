@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 from quintet.core.item import Scored
@@ -41,6 +42,11 @@ class Result:
             values = [value for value in self[column] if not math.isnan(value)]
             means[column] = sum(values) / len(values) if values else math.nan
         return means
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows; drawn by the report's own pieces."""
+        fragment: str = import_module("quintet.serve.report").html_fragment(self)
+        return fragment
 
     def to_dicts(self, evidence: bool = False) -> list[dict[str, Any]]:
         """Plain rows, ready for `pandas.DataFrame`, `polars.DataFrame` or a file."""

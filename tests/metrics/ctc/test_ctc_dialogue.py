@@ -52,15 +52,15 @@ def test_a_persona_that_carries_its_prefix_is_left_alone():
 
 
 @pytest.mark.parametrize("fact", ["_nofact", " _nofact\n", "nofact"])
-def test_nofact_is_none_unless_read_as_text(fact):
+def test_nofact_is_text_unless_told_that_it_is_none(fact):
     example = dataclasses.replace(TURN, context=fact)
-    score = Groundedness(model="fake:embedder").score([example])[0]["groundedness"]
+    score = Groundedness(model="fake:embedder", nofact="absent").score([example])[0]["groundedness"]
     assert score.value == 0.0
     assert score.flags == ("no fact", "nothing to align with")
-    assert grounds(Groundedness(facts="lines"), example).text == "nofact"
-    assert grounds(Groundedness(nofact="text"), example).text == fact.strip()
+    assert grounds(Groundedness(facts="lines", nofact="absent"), example).text == "nofact"
+    assert grounds(Groundedness(), example).text == fact.strip()
     assert grounds(Groundedness(mode="paper", facts="prefix"), example).text == f"fact: {fact.strip()}"
-    engaged = Engagingness(model="fake:embedder").score([example])[0]["engagingness"]
+    engaged = Engagingness(model="fake:embedder", nofact="absent").score([example])[0]["engagingness"]
     assert engaged.flags == ("no fact",)
     assert engaged.value > 0
 
@@ -78,3 +78,14 @@ def test_evidence_of_both_fields():
     )
     found = [span.other for span in row["engagingness"].spans]
     assert found == [("history", 8, 12), ("context", 5, 9)]
+
+
+def test_facts_and_relations_are_those_of_training():
+    """Training may not import metrics, so both name the relations and write the facts; they must not drift apart."""
+    from quintet.metrics.ctc.relations import TRAINED_ON
+    from quintet.train.pseudo import ctc
+
+    assert {name: how for name, (_, _, how) in ctc.RELATIONS.items()} == TRAINED_ON
+    for fact in ("cats purr\n\ndogs bark", "one line", "", "_nofact"):
+        expected = ctc._fact_lines("" if fact == "_nofact" else fact).strip()
+        assert grounds(Groundedness(facts="lines"), dataclasses.replace(TURN, context=fact)).text == expected

@@ -33,7 +33,7 @@ def score(name, examples, **parameters):
 
 
 def test_aspects_of_means_equal_the_twin(spec, examples):
-    settings = {"model": spec, "layer": 3, "center": False}
+    settings = {"model": spec, "layer": 3, "center": False, "unit": "subword"}
     for e, consistency, relevance, preservation in zip(
         examples,
         score("ctc-consistency", examples, **settings),

@@ -3,9 +3,9 @@
 import math
 
 import pytest
-from test_every_metric import BAD, EXAMPLES, GOOD
 
 from quintet.metrics import metrics
+from test_every_metric import BAD, EXAMPLES, GOOD
 
 NAMES = [entry.name for entry in metrics if entry.name.startswith("ctc-")]
 ROLES = {"E": "embedder", "D": "token-tagger", "R": "regressor"}

@@ -31,8 +31,8 @@ UNBOUNDED = -float("inf")
 _ROLES: Mapping[Aligner, str] = {"E": "embedder", "D": "token-tagger", "R": "regressor"}
 _UNUSED: Mapping[Aligner, frozenset[str]] = {
     "E": frozenset(),
-    "D": frozenset({"layer", "center"}),
-    "R": frozenset({"layer", "center", "stopwords", "aggregate"}),
+    "D": frozenset({"layer", "center", "unit"}),
+    "R": frozenset({"layer", "center", "unit", "stopwords", "aggregate"}),
 }
 """Parameters that an aligner does not look at and that its signature therefore leaves out."""
 
@@ -47,10 +47,12 @@ class CtcMetric(EncoderMetric):
     """drop: stop words and punctuation; drop-listed: stop words only, as released; drop-unstripped: the paper's run
     compared " the" with "the", so RoBERTa kept its stop words."""
     aggregate: Aggregate = "mean"
+    unit: Literal["word", "subword"] = "word"
+    """What aligner E counts. The paper counts sub-words, so that a rare word of five pieces weighs as much as five."""
     aligner: Aligner = "E"
     """E: best cosine in the other text; D: a tagger of words; R: one number per pair, past `aggregate`, `stopwords`."""
     mode: Mode = "quintet"
-    """package, paper: as the authors' package or the paper's own scripts did; both set center, long and stopwords."""
+    """package, paper: as the authors' package or the paper's own scripts did; both set center, unit, long, stopwords."""
 
     paper: ClassVar[str] = "Deng, Tan et al. 2021"
     aspects: ClassVar[tuple[Dimension, ...]]
@@ -62,7 +64,7 @@ class CtcMetric(EncoderMetric):
         if self.aligner != "E" and self.model == DEFAULT_MODELS["E"]:
             settled["model"] = DEFAULT_MODELS[self.aligner]
         if self.mode != "quintet":
-            settled.update(center=False, long="cut")
+            settled.update(center=False, long="cut", unit="subword")
             if self.stopwords == "drop":
                 settled["stopwords"] = "drop-listed"
         for name, value in settled.items():
@@ -109,7 +111,8 @@ class CtcMetric(EncoderMetric):
             return regression.align_values(model, pairs, limits, TRAINED_ON[relation], self._a_first(relation))
         vectors = self.embed([text for pair in pairs for text in pair])
         mean = token_mean(self.model, self.layer) if self.center else None
-        return [align_vectors(vectors[a], vectors[b], mean) for a, b in pairs]
+        found = [align_vectors(vectors[a], vectors[b], mean) for a, b in pairs]
+        return [alignment.by_word() for alignment in found] if self.unit == "word" else found
 
     def _word_limits(self) -> tagging.Limits | None:
         if self.long == "window":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -46,6 +46,21 @@ class Alignment:
         """Whether a unit carries on the word of the unit before it, as "##s" does."""
         start = int(self.starts[index])
         return index > 0 and start == int(self.ends[index - 1]) and self.text[start - 1 : start + 1].isalnum()
+
+    def by_word(self) -> Alignment:
+        """Sub-words put together to words: the mean of their values, the support of the best of them."""
+        firsts = [i for i in range(len(self.values)) if not self.continues(i)]
+        if len(firsts) == len(self.values):
+            return self
+        edges = list(zip(firsts, [*firsts[1:], len(self.values)], strict=True))
+        strongest = [first + int(np.argmax(self.values[first:last])) for first, last in edges]
+        return replace(
+            self,
+            starts=self.starts[firsts],
+            ends=self.ends[[last - 1 for _, last in edges]],
+            values=np.array([self.values[first:last].mean() for first, last in edges]),
+            best=self.best[strongest],
+        )
 
     def content(self, punctuation: bool = False) -> NDArray[np.bool_]:
         """Units that are not English stop words (nor, by default, punctuation); a piece inside a word never is one.

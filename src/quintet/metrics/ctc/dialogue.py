@@ -39,8 +39,8 @@ class DialogueMetric(CtcMetric):
     stopwords: StopWords = "drop"
     aggregate: Aggregate = "sum"
     facts: FactForm = "trained"
-    nofact: Literal["absent", "text"] = "absent"
-    """absent: `_nofact`, as Topical-Chat writes, is no fact; text: it is read like any other, as all releases do."""
+    nofact: Literal["text", "absent"] = "text"
+    """text: `_nofact`, as Topical-Chat writes, is read like any text, as all releases do; absent: it is no fact."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from quintet._version import __version__
-from quintet.serve.cli import bench, compare, data, explain, inventory, people, score
+from quintet.serve.cli import bench, compare, data, explain, inventory, people, score, train
 from quintet.serve.http import command as http
 
 app = typer.Typer(
@@ -37,6 +37,7 @@ app.command("compare")(compare.compare)
 app.command("data")(data.data)
 app.command("people")(people.people)
 app.command("metrics")(inventory.metrics)
-app.command("models")(inventory.models)
+app.command("train")(train.train)
+app.add_typer(inventory.models_app, name="models")
 app.command("tasks")(inventory.tasks)
 app.command("serve")(http.serve)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -44,8 +45,14 @@ def _bound(value: float | None) -> str:
     return "any" if value is None or abs(value) == float("inf") else f"{value:g}"
 
 
-def models(json_: AsJson = False) -> None:
-    """What is bundled, with size, licence and whether the bytes are those that were shipped."""
+models_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+@models_app.callback()
+def models(context: typer.Context, json_: AsJson = False) -> None:
+    """What is bundled, with size, licence and whether the bytes are those that were shipped; or convert a checkpoint."""
+    if context.invoked_subcommand is not None:
+        return
     from quintet.models.catalog import bundled
 
     rows = [
@@ -55,23 +62,39 @@ def models(json_: AsJson = False) -> None:
             "size": f"{model.size / 1e6:.0f} MB",
             "licence": model.licence,
             "state": model.state(),
-            "sha256": model.sha256[:16],
+            "sha256": model.files[0].sha256,
         }
         for model in bundled()
     ]
     if json_:
         typer.echo(json.dumps(rows, indent=1))
     else:
-        screen.console().print(screen.plain_table(list(rows[0]), [list(row.values()) for row in rows]))
+        shown = [[*list(row.values())[:-1], row["sha256"][:16]] for row in rows]
+        screen.console().print(screen.plain_table(list(rows[0]), shown))
     altered = [row["name"] for row in rows if row["state"] != "intact"]
     if altered:
         raise QuintetError(f"{', '.join(altered)}: not as shipped; install quintet again")
 
 
+@models_app.command("convert")
+def convert(
+    source: Annotated[str, typer.Argument(help="A checkpoint file or folder, or hf:NAME@REVISION.")],
+    out: Annotated[str, typer.Argument(help="A new folder, to be opened as dir:OUT.")],
+    base: Annotated[
+        str | None, typer.Option("--base", help="Folder with config.json and tokenizer of the model it was tuned from.")
+    ] = None,
+) -> None:
+    """Original CTC, USR, GRUEN or T5 checkpoints to safetensors, once; only tensors are loaded, never code."""
+    from quintet.models.convert import convert as convert_checkpoint
+
+    made = convert_checkpoint(source, Path(out), None if base is None else Path(base))
+    typer.echo(f"dir:{made.folder} ({made.architecture}, {made.tensors} tensors)")
+    if made.dropped:
+        typer.echo(f"left out: {', '.join(made.dropped)}", err=True)
+
+
 def tasks(task_file: options.TaskFile = None) -> None:
     """Tasks and their dimensions: the question, what it needs, which metric answers."""
-    from pathlib import Path
-
     found = read_tasks(None if task_file is None else Path(task_file))
     rows = []
     for task in found.values():

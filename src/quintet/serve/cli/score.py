@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import closing, nullcontext
-from typing import Annotated
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,11 +19,15 @@ from quintet.errors import UnknownName
 from quintet.serve.cli import options, screen
 from quintet.serve.cli.summary import Summary
 
+if TYPE_CHECKING:
+    from quintet.serve.report import ReportWriter
+
 FORMATS = ("table", "jsonl", "csv", "tsv", "parquet")
 SHOWN_ROWS = 20
 
 Out = Annotated[str | None, typer.Option("--out", "-o", help="Write rows here; the name's ending names the format.")]
 Format = Annotated[str | None, typer.Option("--format", "-f", help="table, jsonl, csv, tsv or parquet.")]
+Report = Annotated[str | None, typer.Option("--report", help="Write a page with charts and evidence: FILE.html.")]
 Evidence = Annotated[bool, typer.Option("--evidence", help="Write the evidence for each score beside it.")]
 
 
@@ -36,6 +41,7 @@ def score(
     format: Format = None,
     limit: options.Limit = None,
     evidence: Evidence = False,
+    report: Report = None,
     model: options.Model = None,
     task_file: options.TaskFile = None,
     input_format: options.InputFormat = None,
@@ -55,9 +61,12 @@ def score(
         shown: list[Scored] = []
         writer = None if chosen == "table" else open_writer(out or "-", chosen)
         store = api.open_store(options.cache_choice(cache, no_cache))
-        with closing(store), screen.progress(limit, "scoring") as tick, writer or nullcontext():
+        page = _page(report, plan, file)
+        with closing(store), screen.progress(limit, "scoring") as tick, writer or nullcontext(), page or nullcontext():
             for scored in api.stream(plan, items, store, skip_bad=skip_bad, tally=tally, on_row=tick):
                 summary.add(scored)
+                if page is not None:
+                    page.write(scored)
                 if writer is not None:
                     writer.write(flat_row(scored, layout))
                 elif len(shown) < SHOWN_ROWS:
@@ -66,6 +75,14 @@ def score(
     if writer is not None and writer.replaced:
         note = f"{writer.replaced} characters that are no Unicode text were written as U+FFFD"
         screen.console(stderr=True).print(note, markup=False)
+
+
+def _page(report: str | None, plan: Plan, file: str) -> ReportWriter | None:
+    if report is None:
+        return None
+    from quintet.serve.report import ReportWriter
+
+    return ReportWriter(report, plan, f"quintet: {PurePath(file).name}")
 
 
 def _format(format: str | None, out: str | None) -> str:
