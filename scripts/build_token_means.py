@@ -3,7 +3,7 @@
     python scripts/build_token_means.py MODEL_SPEC CORPORA_FOLDER OUT_FILE
 
 Sub-word vectors of an encoder crowd into a narrow cone, so that any two have a high cosine; taking the mean away opens
-it. The text is a sample of corpora that shipped weights may be made from: news, dialogue, science, encyclopaedia, tasks.
+it. The text is a sample of corpora that shipped weights may be made from: news, dialogue, science, encyclopaedia.
 """
 
 from __future__ import annotations

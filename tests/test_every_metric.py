@@ -59,7 +59,7 @@ def _is_model(value: Any) -> bool:
 
 
 def role_of(metric: Metric, parameter: str) -> str:
-    """The role a model parameter asks for: `model_roles` by parameter, or one `model_role`; embedder if none is said."""
+    """The role of a model parameter: `model_roles` by parameter, or one `model_role`; embedder if none is said."""
     roles: dict[str, str] = getattr(metric, "model_roles", {})
     return roles.get(parameter, getattr(metric, "model_role", "embedder"))
 

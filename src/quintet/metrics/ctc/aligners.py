@@ -52,7 +52,7 @@ class CtcMetric(EncoderMetric):
     aligner: Aligner = "E"
     """E: best cosine in the other text; D: a tagger of words; R: one number per pair, past `aggregate`, `stopwords`."""
     mode: Mode = "quintet"
-    """package, paper: as the authors' package or the paper's own scripts did; both set center, unit, long, stopwords."""
+    """package, paper: as the authors' package or the paper's scripts did; both set center, unit, long, stopwords."""
 
     paper: ClassVar[str] = "Deng, Tan et al. 2021"
     aspects: ClassVar[tuple[Dimension, ...]]

@@ -50,7 +50,7 @@ models_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None, pre
 
 @models_app.callback()
 def models(context: typer.Context, json_: AsJson = False) -> None:
-    """What is bundled, with size, licence and whether the bytes are those that were shipped; or convert a checkpoint."""
+    """What is bundled: size, licence, and whether the bytes are those that were shipped; or convert a checkpoint."""
     if context.invoked_subcommand is not None:
         return
     from quintet.models.catalog import bundled
