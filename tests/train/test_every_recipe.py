@@ -255,3 +255,28 @@ def test_a_trained_folder_scores_as_it_was_trained(name: str, trained) -> None:
             shares = row.softmax(-1)[: len(found.probabilities)].numpy()
             assert len(found.probabilities) <= len(item.words)
             assert np.abs(shares - found.probabilities)[:-1].max() < 1e-5
+
+
+@pytest.mark.parametrize("name", ["im2-vup", "im2-ab-ba", "im2-ab-ac", "im2-ies5", "im2-nuf5", "im2-grade"])
+def test_heads_of_im2_score_as_they_were_trained(name: str, trained) -> None:
+    from quintet.models.open import open_model
+    from quintet.models.roles import Limits
+
+    result = trained(name)
+    made = open_trained(result.folder)
+    items = made.head.prepare(_items(result.recipe, _data_folder(None, True))[0][:5])
+    model = open_model(f"dir:{result.folder}", "pair-classifier")
+    with torch.no_grad():
+        ours = made.head.forward(made.network, made.head.collate(items, 0)).numpy()
+    if name == "im2-grade":
+        pairs = [(i.context, i.better) for i in items] + [(i.context, i.worse) for i in items]
+        limits = Limits(made.head.limits.total)
+    else:
+        pairs = [(item.first, item.second) for item in items]
+        limits = Limits(made.head.limits.total, first=made.head.limits.first, keep_first="end")
+        if name == "im2-vup":
+            limits = Limits(made.head.limits.total, first=25)
+    found = model.logits(pairs, limits)
+    same = [n for n, row in enumerate(found) if not any(row.cut)] if name != "im2-vup" else range(len(found))
+    assert len(same) > 1
+    assert np.abs(np.stack([found[n].values for n in same]) - ours[list(same)]).max() < 1e-5

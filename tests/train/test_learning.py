@@ -12,8 +12,10 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from quintet.errors import MissingExtra
+from quintet.models.topic_graph import UNREACHABLE, TopicGraph
+from quintet.models.torch_heads import GraphAttention
 from quintet.text.masks import Template, read_fillings
-from quintet.train import devscore, losses, network, topics
+from quintet.train import devscore, losses, topics
 from quintet.train.assemble import assemble
 from quintet.train.generate import masked_infiller, model_infiller, nucleus_draw, seq2seq_infiller, write
 from quintet.train.heads import HeadLesson
@@ -125,7 +127,7 @@ def test_losses_by_hand() -> None:
 
 def test_graph_attention_equals_its_twin() -> None:
     torch.manual_seed(0)
-    layer = network.GraphAttention(5, 6, 2)
+    layer = GraphAttention(5, 6, 2)
     nodes, edges = torch.randn(1, 4, 5), torch.eye(4).unsqueeze(0)
     edges[0, 0, 1] = edges[0, 1, 0] = 0.5
     fast = layer(nodes, edges)[0]
@@ -153,7 +155,7 @@ def test_the_topic_graph_links_what_occurs_together() -> None:
     assert near == {"cats", "drink"}
     assert graph.hops(index["milk"], index["cats"]) == 1
     assert graph.hops(index["milk"], index["cream"]) == 2
-    assert graph.hops(index["milk"], index["balls"]) == topics.UNREACHABLE
+    assert graph.hops(index["milk"], index["balls"]) == UNREACHABLE
     assert counts["milk"] == 3
     nodes, edges = graph.graph("cats drink", "milk and unknowns")
     assert nodes.shape == (3, 12)
@@ -167,7 +169,7 @@ def test_the_topic_graph_links_what_occurs_together() -> None:
 def test_the_topic_graph_is_saved_with_the_model(tmp_path) -> None:
     graph = topics.learn(TEXTS, vocabulary=50, width=4)
     graph.save(tmp_path)
-    again = topics.TopicGraph.open(tmp_path)
+    again = TopicGraph.open(tmp_path)
     assert again.words == graph.words
     assert np.array_equal(again.vectors, graph.vectors)
     assert np.array_equal(again.neighbours, graph.neighbours)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from random import Random
 
@@ -123,10 +124,14 @@ def test_history_ends_with_an_empty_line() -> None:
 
 def test_training_prompts_are_those_that_are_scored() -> None:
     """Two rooms hold the prompts, since neither may import the other; they must not drift apart."""
-    prompts = pytest.importorskip("quintet.metrics.unieval.prompts", reason="scoring prompts are not there")
-    text = Path(str(prompts.__file__)).read_text(encoding="utf-8")
-    for parts in unieval.PROMPTS.values():
-        assert parts[0].removeprefix("question: ") in text
+    path = Path(str(run.__file__)).parents[1] / "metrics" / "unieval" / "prompts.toml"
+    table = tomllib.loads(path.read_text(encoding="utf-8"))
+    for name, parts in unieval.PROMPTS.items():
+        task, _, dimension = name.rpartition("-")
+        scored = table[task or "summarization"][dimension]
+        assert parts[0] == f"question: {scored['question']}"
+        assert [part.partition(": ")[0] for part in parts[1:]] == [label for label, _ in scored["segments"]]
+    assert f"question: {table['dialogue']['groundedness']['paper_question']}" == unieval.GROUNDEDNESS_IN_PAPER
 
 
 def test_dull_replies_are_the_common_ones() -> None:

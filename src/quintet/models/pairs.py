@@ -11,7 +11,7 @@ from quintet.errors import ModelError
 from quintet.models.roles import Limits
 from quintet.models.subwords import Pieces, Subwords
 
-_DOUBLE = frozenset({"roberta", "xlm-roberta", "camembert", "mpnet", "bart", "longformer"})
+DOUBLE = frozenset({"roberta", "xlm-roberta", "camembert", "mpnet", "bart", "longformer"})
 """Model types that put two separators between the texts of a pair."""
 
 
@@ -39,7 +39,7 @@ class Frame:
     @classmethod
     def of(cls, subwords: Subwords, model_type: str) -> Frame:
         start, end = subwords.frame
-        return cls(start, end, model_type in _DOUBLE)
+        return cls(start, end, model_type in DOUBLE)
 
     def put(self, first: Pieces, second: Pieces | None, limits: Limits, max_tokens: int) -> Framed:
         total = min(limits.total or max_tokens, max_tokens)

@@ -32,7 +32,7 @@ LOGIT_BUDGET = 1024
 """Positions whose logits over the vocabulary are held at a time."""
 LONGEST = 2048
 """No input is longer, whatever the model would take: the logits of one are vocabulary × length."""
-_OFFSET = frozenset({"roberta", "xlm-roberta", "camembert", "mpnet", "longformer"})
+OFFSET = frozenset({"roberta", "xlm-roberta", "camembert", "mpnet", "longformer"})
 """Model types whose positions begin after the padding id."""
 
 
@@ -60,8 +60,10 @@ class Loaded:
 
 def open_torch(path: Path, role: str, identity: str) -> Any:
     """The model of a folder in a role; what the folder does not hold is named."""
-    from quintet.models import memo, torch_lm, torch_pairs, torch_yes_no
+    from quintet.models import memo, torch_lm, torch_pairs, torch_trained, torch_yes_no
 
+    if table := torch_trained.description(path):
+        return torch_trained.open_trained(path, table, role, identity)
     makers: dict[str, tuple[str, Callable[[Loaded], Any]]] = {
         "embedder": ("AutoModel", lambda loaded: memo.Memo(TorchEncoder(loaded))),
         "masked-lm": ("AutoModelForMaskedLM", torch_lm.TorchMaskedLM),
@@ -97,7 +99,7 @@ def load(path: Path, family: str, identity: str) -> Loaded:
             f"{path} lacks {missing[0]} ({len(missing)} tensors missing); it is not a {type(model).__name__} checkpoint"
         )
     model = model.float().eval().to(os.environ.get("QUINTET_DEVICE") or "cpu")
-    subwords = Subwords.read(path / "tokenizer.json", prefix_space=model.config.model_type in _OFFSET)
+    subwords = Subwords.read(path / "tokenizer.json", prefix_space=model.config.model_type in OFFSET)
     pad = model.config.pad_token_id
     return Loaded(model, subwords, identity, _max_tokens(model.config), _pad(subwords) if pad is None else pad)
 
@@ -111,7 +113,7 @@ def _pad(subwords: Subwords) -> int:
 
 def _max_tokens(config: Any) -> int:
     positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None) or LONGEST
-    if config.model_type in _OFFSET:
+    if config.model_type in OFFSET:
         positions -= config.pad_token_id + 1
     return min(int(positions), LONGEST)
 

@@ -5,6 +5,7 @@ UniEval retrieves the neighbours it takes wrong sentences from with this ranking
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -39,8 +40,8 @@ class Bm25:
     def top(self, query: Sequence[str], count: int, skip: frozenset[int] = frozenset()) -> list[int]:
         """The best documents, best first, ties by position, without those in `skip`."""
         totals = self.scores(query)
-        order = sorted((index for index in range(self.size) if index not in skip), key=lambda i: (-totals[i], i))
-        return order[:count]
+        usable = (index for index in range(self.size) if index not in skip)
+        return heapq.nsmallest(count, usable, key=lambda i: (-totals[i], i))
 
 
 def _inverse_document_frequency(counts: Sequence[Counter[str]], epsilon: float) -> dict[str, float]:

@@ -9,6 +9,8 @@ from pathlib import Path
 from torch import nn
 
 from quintet.errors import InputError
+from quintet.models import torch_heads
+from quintet.models.topic_graph import TopicGraph
 from quintet.train import heads, network, topics
 from quintet.train.items import Item, PairItem, RankItem, TargetItem, TextItem, WordItem, YesNoItem
 from quintet.train.opening import Base, needed_kind, open_base
@@ -20,7 +22,7 @@ class Assembled:
     network: nn.Module
     head: heads.Head
     base: Base
-    topics: topics.TopicGraph | None = None
+    topics: TopicGraph | None = None
 
 
 def texts_of(item: Item) -> tuple[str, ...]:
@@ -59,7 +61,7 @@ def with_head(model: Model, base: Base, items: Sequence[Item], outputs: int, gra
     if model.head == "order":
         return Assembled(network.Order(base.network), heads.ClassHead(model, base.encoder), base)
     if model.head == "pooled":
-        whole = network.Pooled(
+        whole = torch_heads.Pooled(
             base.network, 1 if values else outputs, model.pooling, model.layers, model.activation, model.dropout
         )
         made: heads.Head = heads.ValueHead(model, base.encoder) if values else heads.ClassHead(model, base.encoder)
@@ -80,11 +82,11 @@ def _grade(model: Model, base: Base, items: Sequence[Item], graph_folder: Path |
         raise InputError(f"unknown key model.options.{strange[0]}", todo=f"known: {', '.join(sorted(known))}")
     options = {key: int(value) for key, value in model.options.items() if key != "margin"}
     if graph_folder is not None and (graph_folder / "topics.json").is_file():
-        graph = topics.TopicGraph.open(graph_folder)
+        graph = TopicGraph.open(graph_folder)
     else:
         texts = [text for item in items for text in texts_of(item)]
         graph = topics.learn(texts, options.get("topic_words", 5000), options.get("topic_width", 300))
-    whole = network.Grade(
+    whole = torch_heads.Grade(
         base.network,
         graph.width,
         options.get("width", 512),

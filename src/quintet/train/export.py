@@ -1,7 +1,8 @@
 """A trained network as a folder that anyone can open: weights, configuration, words, and what it was made from.
 
 config.json        the encoder's (or whole model's) transformers configuration
-model.safetensors  weights; heads of our own under `head.`, their encoder under `encoder.`
+model.safetensors  weights under transformers' names, so that `dir:FOLDER` opens them; max-pooled heads and GRADE,
+                   which it lacks, have `encoder.` and `head.`
 tokenizer.json     the words
 model.toml         role, labels, head, limits, sha256 of the files, recipe digest, data with licences, figures
 README.md          a model card to be completed
@@ -21,8 +22,8 @@ from typing import Any
 
 from quintet._version import __version__
 from quintet.errors import ModelError
+from quintet.models.torch_heads import hidden_size
 from quintet.train.assemble import Assembled, with_head
-from quintet.train.network import hidden_size
 from quintet.train.opening import bare_from_folder, needed_kind
 from quintet.train.recipe import Model, Recipe
 from quintet.train.torch_parts import need
@@ -34,7 +35,7 @@ ROLES = {
     "regressor": "regressor",
     "tagger": "token-tagger",
     "order": "sentence-order",
-    "grade": "regressor",
+    "grade": "pair-classifier",
     "yesno": "yes-no",
     "yesno-causal": "yes-no",
     "mlm": "masked-lm",

@@ -11,11 +11,11 @@ import torch
 from torch import Tensor, nn
 
 from quintet.errors import InputError
+from quintet.models.topic_graph import TopicGraph
 from quintet.train import devscore, losses
 from quintet.train.encode import Encoded, Limits, TextEncoder, word_weights
 from quintet.train.items import Item, PairItem, RankItem, TargetItem, TextItem, WordItem, YesNoItem
 from quintet.train.recipe import Model
-from quintet.train.topics import TopicGraph
 
 Batch = dict[str, Tensor]
 IGNORED = -100
@@ -262,15 +262,7 @@ class RankHead(Head):
         """Better ones first, then the worse ones, in one batch."""
         pairs = [(item.context, item.better) for item in items] + [(item.context, item.worse) for item in items]
         batch = self._texts([self.encoder.pair(context, response, self.limits) for context, response in pairs])
-        graphs = [self.topics.graph(context, response) for context, response in pairs]
-        most = max(len(nodes) for nodes, _ in graphs)
-        nodes = np.zeros((len(graphs), most, 3 * self.topics.width), np.float32)
-        edges = np.zeros((len(graphs), most, most), np.float32)
-        mask = np.zeros((len(graphs), most), np.int64)
-        for number, (own, links) in enumerate(graphs):
-            nodes[number, : len(own)], edges[number, : len(own), : len(own)] = own, links
-            mask[number, : len(own)] = 1
-        extra = {"nodes": nodes, "edges": edges, "node_mask": mask}
+        extra = self.topics.batch(pairs)
         return {**batch, **{name: torch.from_numpy(array) for name, array in extra.items()}}
 
     def _scores(self, network: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:

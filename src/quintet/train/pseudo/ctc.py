@@ -105,11 +105,12 @@ def words(
     infiller: str = "ngram",
     mode: str = "paper",
     casefold: bool = True,
+    rounds: int = 1,
     parser: chunks.Parser = chunks.parse,
 ) -> list[WordItem]:
     """Labelled words for D. `released` keeps punctuation as words of its own; otherwise marks go back to their word."""
     out = []
-    for labelled, context in _constructed(records, limit, rng, relation, infiller, parser):
+    for labelled, context in _constructed(records, limit, rng, relation, infiller, parser, rounds):
         final = labelled if mode == "released" else masks.attach_marks(labelled)
         texts = tuple(clean(word) if casefold else word for word in final.words)
         out.append(WordItem(texts, final.labels, clean(context) if casefold else context))
@@ -124,12 +125,13 @@ def targets(
     relation: str = "doc_to_summ",
     infiller: str = "ngram",
     mode: str = "paper",
+    rounds: int = 1,
     parser: chunks.Parser = chunks.parse,
 ) -> list[TargetItem]:
     """R's pairs: context first, candidate second; `summ_to_ref` has them the other way round, as it was trained."""
     out = []
     total = RELATIONS[relation][2] if relation in RELATIONS else ""
-    for labelled, context in _constructed(records, limit, rng, relation, infiller, parser):
+    for labelled, context in _constructed(records, limit, rng, relation, infiller, parser, rounds):
         target = masks.supported_share(labelled, total, drop_stopwords=total == "sum")
         final = labelled if mode == "released" else masks.attach_marks(labelled)
         candidate = " ".join(final.words)
@@ -146,23 +148,24 @@ def clean(text: str) -> str:
 
 
 def _constructed(
-    records: Sequence[Record], limit: int, rng: Random, relation: str, infiller: str, parser: chunks.Parser
+    records: Sequence[Record], limit: int, rng: Random, relation: str, infiller: str, parser: chunks.Parser, rounds: int
 ) -> Iterator[tuple[masks.Labelled, str]]:
     if relation not in RELATIONS:
         raise UnknownName("relation", relation, RELATIONS)
     source, rewritten, _ = RELATIONS[relation]
-    shuffled: list[Any] = list(records)
-    rng.shuffle(shuffled)
-    pairs = source(shuffled, rng, rule_paraphraser if rewritten else identity_paraphraser)
     fill = open_infiller(infiller, records)
     made = 0
-    for y1, context in pairs:
-        labelled = construct(y1, fill, rng, parser)
-        if labelled is not None:
-            yield labelled, context
-            made += 1
-        if limit and made >= limit:
-            return
+    # The release goes over its corpus once; a small corpus gives other sentences and masks in another round.
+    for _ in range(rounds):
+        shuffled: list[Any] = list(records)
+        rng.shuffle(shuffled)
+        for y1, context in source(shuffled, rng, rule_paraphraser if rewritten else identity_paraphraser):
+            labelled = construct(y1, fill, rng, parser)
+            if labelled is not None:
+                yield labelled, context
+                made += 1
+            if limit and made >= limit:
+                return
 
 
 def construct(y1: str, fill: Infiller, rng: Random, parser: chunks.Parser = chunks.parse) -> masks.Labelled | None:

@@ -11,6 +11,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from random import Random
 
+import numpy as np
+
 from quintet.errors import InputError
 from quintet.text import chunks
 from quintet.text.corrupt import Mode, invalid_utterance, valid_utterance
@@ -66,12 +68,16 @@ class Nearest:
     """For a response, the response of another dialogue with the largest TF-IDF cosine."""
 
     def __init__(self, responses: Sequence[str], owners: Sequence[int]) -> None:
-        self.responses, self.owners = responses, owners
+        self.responses = responses
+        self.owners = np.asarray(owners)
+        numbers = {text: number for number, text in enumerate(responses)}
+        self.same = np.asarray([numbers[text] for text in responses])
         counts = [Counter(piece.text.lower() for piece in words(text)) for text in responses]
         holding = Counter(word for count in counts for word in count)
         total = len(responses)
         self.vectors: list[dict[str, float]] = []
-        self.postings: dict[str, list[tuple[int, float]]] = defaultdict(list)
+        places: dict[str, list[int]] = defaultdict(list)
+        weights: dict[str, list[float]] = defaultdict(list)
         for index, count in enumerate(counts):
             vector = {w: n * (1 + math.log((1 + total) / (1 + holding[w]))) for w, n in count.items()}
             norm = math.sqrt(sum(value * value for value in vector.values())) or 1.0
@@ -80,17 +86,20 @@ class Nearest:
             for word, value in vector.items():
                 # Words in more than a tenth of all responses cost most of the time and tell least.
                 if holding[word] <= max(50, total // 10):
-                    self.postings[word].append((index, value))
+                    places[word].append(index)
+                    weights[word].append(value)
+        self.postings = {word: (np.asarray(places[word]), np.asarray(weights[word])) for word in places}
 
     def of(self, index: int) -> str | None:
         """None if no other dialogue shares a telling word."""
-        scores: dict[int, float] = defaultdict(float)
+        scores = np.zeros(len(self.responses))
         for word, value in self.vectors[index].items():
-            for other, weight in self.postings.get(word, ()):
-                scores[other] += value * weight
-        own, text = self.owners[index], self.responses[index]
-        usable = [(s, -o) for o, s in scores.items() if self.owners[o] != own and self.responses[o] != text]
-        return self.responses[-max(usable)[1]] if usable else None
+            if word in self.postings:
+                where, weight = self.postings[word]
+                scores[where] += value * weight
+        scores[(self.owners == self.owners[index]) | (self.same == self.same[index])] = 0.0
+        best = int(scores.argmax())
+        return self.responses[best] if scores[best] > 0 else None
 
 
 def nearest(records: Sequence[Record], limit: int, rng: Random, *, similarity: str = "tfidf") -> list[PairItem]:

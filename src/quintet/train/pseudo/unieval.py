@@ -52,7 +52,9 @@ PROMPTS: Mapping[str, tuple[str, ...]] = {
 }
 GROUNDEDNESS_IN_PAPER = "question: Does this response use knowledge from the fact?"
 NEIGHBOURS = 100
-"""BM25 neighbours kept per article in the release."""
+"""BM25 neighbours looked up per article in the release."""
+KEPT = 10
+"""Of these, the nearest that differ; which one gives its sentences is drawn at random."""
 
 
 def ask(dimension: str, yes: bool, texts: Mapping[str, str], mode: Mode = "released") -> YesNoItem:
@@ -82,11 +84,14 @@ class Summaries:
         queries = [d.text if mode == "released" else d.summary for d in self.documents]
         self.queries = [query.split() for query in queries]
         self.index = Bm25(self.queries)
+        self.near: dict[int, list[int]] = {}
 
     def neighbour(self, own: int) -> list[str]:
         """Sentences of a similar text, one of the nearest that differ; empty if there is none."""
-        near = self.index.top(self.queries[own], min(NEIGHBOURS, 10), skip=frozenset((own,)))
-        usable = [i for i in near if self.good[i] and self.good[i] != self.good[own]]
+        if own not in self.near:
+            near = self.index.top(self.queries[own], NEIGHBOURS, skip=frozenset((own,)))
+            self.near[own] = [i for i in near if self.good[i] and self.good[i] != self.good[own]][:KEPT]
+        usable = self.near[own]
         return self.good[self.rng.choice(usable)] if usable else []
 
     def coherence(self, own: int) -> str | None:
