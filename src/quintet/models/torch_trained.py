@@ -58,8 +58,6 @@ def _network(shape: Mapping[str, Any], encoder: Any, outputs: int, graph: TopicG
         return Pooled(encoder, outputs, shape["pooling"], shape["layers"], shape["activation"], shape["dropout"])
     usual = (("width", 512), ("graph_layers", 3), ("graph_heads", 4))
     width, layers, heads = (int(shape.get(key, value)) for key, value in usual)
-        int(shape.get(k, usual)) for k, usual in (("width", 512), ("graph_layers", 3), ("graph_heads", 4))
-    )
     return Grade(encoder, graph.width, width, layers, heads, shape["dropout"])
 
 
