@@ -88,4 +88,7 @@ def test_facts_and_relations_are_those_of_training():
     assert {name: how for name, (_, _, how) in ctc.RELATIONS.items()} == TRAINED_ON
     for fact in ("cats purr\n\ndogs bark", "one line", "", "_nofact"):
         expected = ctc._fact_lines("" if fact == "_nofact" else fact).strip()
-        assert grounds(Groundedness(facts="lines"), dataclasses.replace(TURN, context=fact)).text == expected
+        assert (
+            grounds(Groundedness(facts="lines", nofact="absent"), dataclasses.replace(TURN, context=fact)).text
+            == expected
+        )

@@ -114,3 +114,16 @@ def test_a_question_in_a_task_file(told, tmp_path):
     result = quintet.score(rows, "jokes", task_file=file, model="fake:yes-no", cache=False)
     assert told.asked == [("question: Is the joke funny, or is it?", "joke: Knock.", "setting: a door")]
     assert [row.scores["humour"].value for row in result.rows] == [0.25]
+
+
+def test_training_asks_what_is_asked_in_scoring():
+    """Training may not import metrics, so it has its own copy of the prompts; the two must not drift apart."""
+    from quintet.train.pseudo import unieval
+
+    fields = {"source": "source", "history": "source", "references": "reference", "context": "context"}
+    for name, parts in unieval.PROMPTS.items():
+        task = "dialogue" if name.startswith("dialogue-") else "summarization"
+        prompt = prompts_of(task)[name.removeprefix("dialogue-")]
+        texts = ["{output}", *(f"{{{fields[field]}}}" for field in prompt.grounds)]
+        assert prompt.segments(texts) == parts
+    assert f"question: {prompts_of('dialogue')['groundedness'].paper_question}" == unieval.GROUNDEDNESS_IN_PAPER

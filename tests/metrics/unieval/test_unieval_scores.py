@@ -92,14 +92,16 @@ def test_missing_references_through_the_front_door(told):
 
 
 @pytest.mark.parametrize("fact", ["_nofact", " nofact "])
-def test_nofact_is_an_empty_fact_unless_released(told, fact):
+def test_nofact_is_text_unless_told_that_it_is_none(told, fact):
     example = dataclasses.replace(TURN, context=fact)
-    row = score("unieval-dialogue", example, dims="groundedness")["groundedness"]
+    row = score("unieval-dialogue", example, dims="groundedness", nofact="absent")["groundedness"]
     assert told.asked[-1][-1] == "fact: "
     assert row.flags == ("no fact",)
     row = score("unieval-dialogue", example, dims="groundedness", mode="released")["groundedness"]
     assert told.asked[-1][-1] == f"fact: {fact}\n"
     assert row.flags == ()
+    score("unieval-dialogue", example, dims="groundedness")
+    assert told.asked[-1][-1] == f"fact: {fact.strip()}"
 
 
 def test_an_empty_history_is_said(told):

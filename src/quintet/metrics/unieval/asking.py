@@ -28,7 +28,8 @@ class Reading:
     long: Long = "window"
     references: str = "mean"
     """first: only the first one is looked at."""
-    nofact: str = "absent"
+    nofact: str = "text"
+    """absent: a fact that reads `_nofact` is an empty one."""
     one_line: bool = True
     """Line breaks inside a text become spaces, so that no text can begin a line of a decoder's prompt."""
 

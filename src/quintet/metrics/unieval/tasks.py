@@ -80,7 +80,7 @@ class YesNoMetric(Metric):
 
     def _reading(self) -> Reading:
         return Reading(
-            self.long, getattr(self, "references", "mean"), getattr(self, "nofact", "absent"), self.mode == "quintet"
+            self.long, getattr(self, "references", "mean"), getattr(self, "nofact", "text"), self.mode == "quintet"
         )
 
 
@@ -124,8 +124,8 @@ class Summarization(TaskEvaluator):
 class Dialogue(TaskEvaluator):
     wording: Literal["released", "paper"] = "released"
     """Groundedness: "is it consistent with knowledge in the fact" as the scorer asks, or the question of Table 7."""
-    nofact: Literal["absent", "text"] = "absent"
-    """absent: a fact that reads `_nofact` is an empty one; text: it is read as it stands, as released."""
+    nofact: Literal["text", "absent"] = "text"
+    """text: a fact that reads `_nofact` is read as it stands, as released; absent: it is an empty one, flagged."""
 
     name = "unieval-dialogue"
     task = "dialogue"
@@ -173,7 +173,7 @@ class Question(YesNoMetric):
     unit: Unit = "text"
     combine: Combine = "mean"
     references: References = "mean"
-    nofact: Literal["absent", "text"] = "absent"
+    nofact: Literal["text", "absent"] = "text"
 
     name = "unieval-question"
 
