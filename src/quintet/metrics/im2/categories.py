@@ -35,7 +35,7 @@ def table_of(weights: str, name: str) -> str:
 class Weighted(RoleComposite):
     """What the four composites share: a table of weights and constants, never taken from the texts being scored."""
 
-    paper: ClassVar[str] = "Rao et al. 2022"
+    paper: ClassVar[str] = "Jiang et al. 2022"
     weights: str
     mode: Mode
 

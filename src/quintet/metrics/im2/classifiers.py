@@ -34,7 +34,7 @@ _BREAK = re.compile(r"[;,.!?]")
 class TwoClasses(RoleMetric):
     mode: Mode = "quintet"
 
-    paper: ClassVar[str] = "Rao et al. 2022"
+    paper: ClassVar[str] = "Jiang et al. 2022"
     model_role: ClassVar[str] = "pair-classifier"
 
 

@@ -23,7 +23,7 @@ class DistN(Metric):
     stretched by the table's own least and greatest; common n-grams score higher there."""
 
     name = "im2-dist"
-    paper = "Rao et al. 2022"
+    paper = "Jiang et al. 2022"
     dimensions = (Dimension("diversity", "Does the response use words that are not in every response?"),)
 
     def prepare(self) -> None:

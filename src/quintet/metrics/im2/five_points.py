@@ -37,7 +37,7 @@ def five_points(logits: NDArray[np.float32], model: str) -> float:
 class FivePoints(RoleMetric):
     mode: Literal["quintet", "paper", "released"] = "quintet"
 
-    paper: ClassVar[str] = "Rao et al. 2022"
+    paper: ClassVar[str] = "Jiang et al. 2022"
     model_role: ClassVar[str] = "pair-classifier"
 
     def _sees_history(self) -> bool:

@@ -30,7 +30,7 @@ class DialogueMlm(RoleMetric):
     """mean: the released code's nce; sum: minus its nll."""
 
     name = "im2-dmlm"
-    paper = "Rao et al. 2022"
+    paper = "Jiang et al. 2022"
     model_role = "masked-lm"
     dimensions = (
         Dimension("specificity", "Does the response use the words of dialogue?", low=-float("inf"), high=0.0),
