@@ -136,11 +136,19 @@ def five_point(mean: float, scale: tuple[float, float]) -> float:
 
 
 def five_classes(
-    records: Sequence[Record], limit: int, rng: Random, *, category: str = "NUF", mode: str = "released"
+    records: Sequence[Record],
+    limit: int,
+    rng: Random,
+    *,
+    category: str = "NUF",
+    mode: str = "released",
+    sees: str = "both",
 ) -> list[PairItem] | list[TargetItem]:
     """5-NUF and 5-IES from ratings: classes 0..4 for cross-entropy (`released`), 1..5 for squared error (`paper`)."""
     if category not in ("NUF", "IES"):
         raise InputError(f"category must be NUF or IES, not {category!r}")
+    if sees not in ("both", "response"):
+        raise InputError(f"im2.five_classes sees both or response, not {sees!r}")
     qualities = NUF if category == "NUF" else IES
     rated = [record for record in records if isinstance(record, Rated)]
     scales = _scales(rated)
@@ -152,7 +160,8 @@ def five_classes(
             if name in qualities
         ]
         if points and record.response.strip():
-            targets.append(TargetItem(record.context, record.response, sum(points) / len(points)))
+            texts = (record.context, record.response) if sees == "both" else (record.response, None)
+            targets.append(TargetItem(*texts, sum(points) / len(points)))
     rng.shuffle(targets)
     targets = targets[:limit] if limit else targets
     if mode == "paper":
