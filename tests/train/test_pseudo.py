@@ -253,6 +253,8 @@ def test_five_classes_from_other_scales() -> None:
     assert [im2.five_point(v, (0, 2)) for v in (0, 1, 2)] == [1, 3, 5]
     rated = [Rated("c", "r", {"grammar": (1, 3)}, "x"), Rated("c", "s", {"grammar": (3, 3)}, "x")]
     assert {(i.second, i.label) for i in im2.five_classes(rated, 0, Random(0))} == {("r", 2), ("s", 4)}
+    alone = im2.five_classes(rated, 0, Random(0), sees="response")
+    assert {(i.first, i.second) for i in alone} == {("r", None), ("s", None)}
     assert {(i.second, i.target) for i in im2.five_classes(rated, 0, Random(0), mode="paper")} == {
         ("r", 3.0),
         ("s", 5.0),

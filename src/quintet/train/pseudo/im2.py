@@ -160,8 +160,8 @@ def five_classes(
             if name in qualities
         ]
         if points and record.response.strip():
-            texts = (record.context, record.response) if sees == "both" else (record.response, None)
-            targets.append(TargetItem(*texts, sum(points) / len(points)))
+            first, second = (record.context, record.response) if sees == "both" else (record.response, None)
+            targets.append(TargetItem(first, second, sum(points) / len(points)))
     rng.shuffle(targets)
     targets = targets[:limit] if limit else targets
     if mode == "paper":
