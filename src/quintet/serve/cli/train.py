@@ -12,10 +12,20 @@ Recipe = Annotated[str, typer.Argument(help="A bundled recipe by name, or the pa
 Data = Annotated[str | None, typer.Option("--data", help="The folder that holds the training corpora.")]
 Out = Annotated[str, typer.Option("--out", "-o", help="Where the model, its checkpoints and the loss curve go.")]
 Smoke = Annotated[bool, typer.Option("--smoke", help="The tiny version of the recipe: minutes on a CPU.")]
+Start = Annotated[str, typer.Option("--start", help="The folder of a model to start from, instead of the recipe's.")]
+Onnx = Annotated[bool, typer.Option("--onnx", help="Write an ONNX file beside the weights.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Start anew instead of resuming from the last checkpoint.")]
 
 
-def train(recipe: Recipe, data: Data = None, out: Out = "trained", smoke: Smoke = False, fresh: Fresh = False) -> None:
+def train(
+    recipe: Recipe,
+    data: Data = None,
+    out: Out = "trained",
+    smoke: Smoke = False,
+    fresh: Fresh = False,
+    start: Start = "",
+    onnx: Onnx = False,
+) -> None:
     """Trains a model by RECIPE; a stopped run goes on from its last checkpoint."""
     from quintet.train.run import run_recipe
 
@@ -24,6 +34,8 @@ def train(recipe: Recipe, data: Data = None, out: Out = "trained", smoke: Smoke 
             told = ", ".join(f"{name} {value:.4f}" for name, value in figures.items())
             typer.echo(f"{stage}: step {step} of {steps}: {told}", err=True)
 
-    made = run_recipe(recipe, data=data, out=Path(out), smoke=smoke, resume=not fresh, progress=progress)
+    made = run_recipe(
+        recipe, data=data, out=Path(out), smoke=smoke, resume=not fresh, progress=progress, start=start, onnx=onnx
+    )
     told = ", ".join(f"{name} {value:.4f}" for name, value in made.figures.items())
     typer.echo(f"dir:{made.folder} ({made.items} items, {made.steps} steps; {told})")
