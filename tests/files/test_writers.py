@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quintet.errors import InputError, UnknownName
 from quintet.core.layout import score_layout
+from quintet.errors import InputError, UnknownName
 from quintet.files.tables import open_table
 from quintet.files.writers import format_of, open_writer
 
