@@ -13,6 +13,7 @@ from quintet.core.metric import Metric
 from quintet.core.parameters import build
 from quintet.core.result import Result
 from quintet.core.task import Task, find_task
+from quintet.engine.executors import Executor, Here, Processes
 from quintet.engine.plan import Plan, plan_metrics, plan_task
 from quintet.engine.run import Tally, run
 from quintet.engine.store import DiskStore, NoStore, Store
@@ -48,10 +49,13 @@ def score(
     limit: int | None = None,
     skip_bad: bool = False,
     cache: bool | str | Path = True,
+    workers: int = 1,
+    engine: str | None = None,
 ) -> Result:
     """Scores a file, a list of dicts or Examples, parallel lists in a dict, a data frame or a dataset.
 
     Give a task (all its dimensions, or those in `dims`), or name metrics. Row k of the result is row k of the data.
+    `workers` processes of this machine share the work; `engine="ray"` or `"ray:ADDRESS"` hands it to a cluster.
     """
     from quintet.files.sources import rows_from_python
     from quintet.files.tables import open_table
@@ -60,7 +64,7 @@ def score(
     with Items(table, task, columns, skip_bad=skip_bad, limit=limit) as items:
         plan = make_plan(task, dims, metrics, items.present, model, task_file)
         with closing(open_store(cache)) as store:
-            rows = list(stream(plan, items, store, skip_bad=skip_bad))
+            rows = list(stream(plan, items, store, skip_bad=skip_bad, executor=open_executor(workers, engine)))
     return Result(rows, plan.signatures, plan.left_out)
 
 
@@ -90,19 +94,34 @@ def open_store(cache: bool | str | Path) -> Store:
     return DiskStore(cache_folder() / "results.sqlite" if cache is True else Path(cache))
 
 
+def open_executor(workers: int = 1, engine: str | None = None) -> Executor:
+    """Who scores: this process, several on this machine, or the Ray cluster that `engine` names."""
+    if engine is None:
+        return Here() if workers == 1 else Processes(workers)
+    name, _, address = engine.partition(":")
+    if name != "ray":
+        raise UnknownName("engine", engine, ["ray", "ray:ADDRESS"])
+    from quintet.engine.on_ray import OnRay
+
+    return OnRay(address or None, None if workers == 1 else workers)
+
+
 def stream(
     plan: Plan,
     items: Iterable[Item],
     store: Store,
     *,
     skip_bad: bool = False,
+    executor: Executor | None = None,
     tally: Tally | None = None,
     on_row: Callable[[], None] = lambda: None,
 ) -> Iterator[Scored]:
     """Scored rows in order as they are done, in bounded memory."""
     from quintet.models.memo import forget_all
 
-    for scored in run(plan.columns, items, store, skip_bad=skip_bad, between_chunks=forget_all, tally=tally):
+    for scored in run(
+        plan.columns, items, store, skip_bad=skip_bad, between_chunks=forget_all, executor=executor, tally=tally
+    ):
         on_row()
         yield scored
 
@@ -122,6 +141,7 @@ def bench(
     baseline: str = "",
     resamples: int = 1000,
     on_row: Callable[[], None] = lambda: None,
+    on_note: Callable[[str], None] = lambda note: None,
 ) -> list[Record]:
     """How well metrics agree with people on public sets.
 
@@ -147,8 +167,11 @@ def bench(
             raise UnknownName(f"dimension of {name}", dims[0], benchmark.dimensions)
         judged = [_foreign_scores(path, called, benchmark, data) for called, path in scores]
         if metrics or not scores:
-            judged.append(score_benchmark(benchmark, metrics, study.dimensions, model, cache, on_row))
-        records += study.run(ratings_of(benchmark), [one for found in judged for one in found])
+            judged.append(score_benchmark(benchmark, metrics, study.dimensions, model, cache, on_row, on_note))
+        if any(judged):
+            records += study.run(ratings_of(benchmark), [one for found in judged for one in found])
+    if not records:
+        raise InputError("nothing could be judged", todo="name metrics that the sets have the fields for")
     return records
 
 
@@ -173,6 +196,7 @@ def score_benchmark(
     model: str | None,
     cache: bool | str | Path,
     on_row: Callable[[], None] = lambda: None,
+    on_note: Callable[[str], None] = lambda note: None,
 ) -> list[Scores]:
     """Our scores of a benchmark's texts: named metrics against every dimension, or the task's own metric for each."""
     import numpy as np
@@ -185,6 +209,11 @@ def score_benchmark(
     else:
         task = find_task(benchmark.task)
         plan = make_plan(benchmark.task, [d for d in dims if _answered(task, d)], None, present, model)
+    plan, lacking = plan.within(present)
+    for label, fields in lacking.items():
+        on_note(f"{benchmark.name} has no {' and no '.join(fields)}, which {label} needs: not judged there")
+    if not plan.columns:
+        return []
     with closing(open_store(cache)) as store:
         items = [Item(example) for example in benchmark.examples]
         rows = list(stream(plan, items, store, skip_bad=True, on_row=on_row))

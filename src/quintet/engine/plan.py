@@ -75,6 +75,12 @@ class Plan:
     left_out: dict[str, str]
     """Dimensions of the task that will not be scored, and why."""
 
+    def within(self, present: Container[str]) -> tuple[Plan, dict[str, list[str]]]:
+        """The columns whose metrics have all they need, and what the others lack."""
+        lacking = {c.label: [f for f in c.metric.fields if f not in present] for c in self.columns}
+        kept = tuple(column for column in self.columns if not lacking[column.label])
+        return Plan(kept, self.left_out), {label: fields for label, fields in lacking.items() if fields}
+
     @property
     def signatures(self) -> dict[str, str]:
         return {column.label: column.metric.signature for column in self.columns}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import os
 import tomllib
@@ -81,7 +82,13 @@ def entry(name: str) -> Entry:
     for found in bundled():
         if found.name == name:
             return found
-    raise UnknownName("bundled model", name, [found.name for found in bundled()])
+    names = [found.name for found in bundled()]
+    if difflib.get_close_matches(name, names):
+        raise UnknownName("bundled model", name, names)
+    there = ", ".join(names)
+    raise ModelError(
+        f"no model {name!r} is bundled (there is {there}); name one: --model dir:FOLDER or hf:NAME@REVISION"
+    )
 
 
 def verify(found: Entry) -> Path:

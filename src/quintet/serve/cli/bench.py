@@ -72,6 +72,7 @@ def bench(
             baseline=baseline,
             cache=options.cache_choice(cache, no_cache),
             on_row=tick,
+            on_note=lambda note: typer.echo(note, err=True),
         )
     typer.echo(records_table(records, format))
     if plot is not None:
