@@ -87,7 +87,7 @@ def entry(name: str) -> Entry:
         raise UnknownName("bundled model", name, names)
     there = ", ".join(names)
     raise ModelError(
-        f"no model {name!r} is bundled (there is {there}); name one: --model dir:FOLDER or hf:NAME@REVISION"
+        f"no model {name!r} is bundled (only {there}); name one: --model dir:FOLDER or hf:NAME@REVISION"
     )
 
 
