@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -9,6 +10,7 @@ from quintet.core.composite import Composite
 from quintet.core.item import Item, Scored
 from quintet.core.metric import Metric, Row
 from quintet.core.score import no_score
+from quintet.engine.executors import Executor, Here, Job, Pending, Work, nothing
 from quintet.engine.plan import CHUNK_ROWS, Column, by_metric, chunks, leaves
 from quintet.engine.store import Store, key_of
 from quintet.errors import InputError, MissingField
@@ -24,6 +26,14 @@ class Tally:
     skipped: int = 0
     reasons: dict[str, int] = field(default_factory=dict)
 
+    def count(self, scored: Scored) -> None:
+        self.rows += 1
+        missing = [score for score in scored.scores.values() if score.missing]
+        if scored.item.example is None:
+            self.skip(scored.item.problem)
+        elif missing:
+            self.skip(missing[0].flags[0] if missing[0].flags else "no score")
+
     def skip(self, reason: str) -> None:
         self.skipped += 1
         self.reasons[reason] = self.reasons.get(reason, 0) + 1
@@ -36,7 +46,8 @@ def run(
     *,
     skip_bad: bool = False,
     chunk_rows: int = CHUNK_ROWS,
-    between_chunks: Callable[[], None] = lambda: None,
+    between_chunks: Callable[[], None] = nothing,
+    executor: Executor | None = None,
     tally: Tally | None = None,
 ) -> Iterator[Scored]:
     """Yields one Scored per item, in order.
@@ -46,22 +57,110 @@ def run(
     """
     groups = by_metric(columns)
     tally = Tally() if tally is None else tally
-    for metric in groups:
-        metric.prepare()
-    signatures = {metric: metric.signature for metric in leaves(groups)}
-    for chunk in chunks(items, chunk_rows):
-        leaf_tables = {m: _score_leaf(m, signatures[m], chunk, store, skip_bad, tally) for m in signatures}
-        tables = {m: _table(m, chunk, leaf_tables, skip_bad) for m in groups}
-        store.commit()
-        between_chunks()
-        for position, item in enumerate(chunk):
-            tally.rows += 1
-            scores = {c.label: tables[c.metric][position][c.dimension] for c in columns}
-            if item.example is None:
-                tally.skip(item.problem)
-            elif any(s.missing for s in scores.values()):
-                tally.skip(next(s.flags[0] if s.flags else "no score" for s in scores.values() if s.missing))
-            yield Scored(item, scores)
+    executor = Here() if executor is None else executor
+    executor.start(Job(tuple(leaves(groups)), between_chunks))
+    try:
+        desk = _Desk(store, skip_bad, tally, {metric: metric.signature for metric in leaves(groups)})
+        for chunk, leaf_tables in _answered(chunks(items, chunk_rows), desk, executor):
+            tables = {m: _table(m, chunk, leaf_tables, skip_bad) for m in groups}
+            for position, item in enumerate(chunk):
+                scored = Scored(item, {c.label: tables[c.metric][position][c.dimension] for c in columns})
+                tally.count(scored)
+                yield scored
+    finally:
+        executor.close()
+
+
+def _answered(
+    parts: Iterator[list[Item]], desk: _Desk, executor: Executor
+) -> Iterator[tuple[list[Item], dict[Metric, list[Row]]]]:
+    """Chunks with their scores, in order; up to `executor.ahead` of them are under way behind the one handed out."""
+    under_way: deque[tuple[_Question, Pending]] = deque()
+    stopped: Exception | None = None
+    while stopped is None:
+        # A bad row ahead stops the run only when all rows before its chunk are handed out, as with one process.
+        try:
+            chunk = next(parts, None)
+            if chunk is None:
+                break
+            question = desk.ask(chunk)
+            under_way.append((question, executor.submit(question.work)))
+        except Exception as error:
+            stopped = error
+        while stopped is None and len(under_way) > executor.ahead:
+            yield desk.file(*under_way.popleft())
+    while under_way:
+        yield desk.file(*under_way.popleft())
+    if stopped is not None:
+        raise stopped
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """One chunk: for each leaf metric, what is settled, what the store knows, and what has to be scored."""
+
+    chunk: list[Item]
+    settled: dict[Metric, dict[int, Row]]
+    keys: dict[Metric, dict[int, bytes]]
+    known: dict[bytes, Row]
+    promised: list[bytes]
+    """Keys that a chunk before this one, still under way, will put into the store."""
+    fresh: dict[Metric, list[int]]
+    work: Work
+
+
+@dataclass
+class _Desk:
+    """Asks the store before a chunk goes out, and writes the answer down when it is back."""
+
+    store: Store
+    skip_bad: bool
+    tally: Tally
+    signatures: Mapping[Metric, str]
+    under_way: set[bytes] = field(default_factory=set)
+
+    def ask(self, chunk: list[Item]) -> _Question:
+        settled: dict[Metric, dict[int, Row]] = {}
+        keys: dict[Metric, dict[int, bytes]] = {}
+        for metric, signature in self.signatures.items():
+            settled[metric], keys[metric] = {}, {}
+            for position, item in enumerate(chunk):
+                problem = _problem(metric, item, self.skip_bad)
+                if problem:
+                    settled[metric][position] = {d.name: no_score(problem) for d in metric.dimensions}
+                elif item.example is not None:
+                    keys[metric][position] = key_of(signature, item.example.digest(metric.fields))
+        wanted = dict.fromkeys(key for own in keys.values() for key in own.values())
+        promised = [key for key in wanted if key in self.under_way]
+        known = self.store.get(key for key in wanted if key not in self.under_way)
+        fresh, work = {}, []
+        for index, metric in enumerate(self.signatures):
+            first = {key: position for position, key in reversed(keys[metric].items())}
+            new = sorted(p for key, p in first.items() if key not in known and key not in self.under_way)
+            self.tally.computed += len(new)
+            self.tally.known += len(keys[metric]) - len(new)
+            if new:
+                fresh[metric] = new
+                work.append((index, [example for p in new if (example := chunk[p].example) is not None]))
+        if self.store.keeps:
+            self.under_way.update(keys[metric][p] for metric, positions in fresh.items() for p in positions)
+        return _Question(chunk, settled, keys, known, promised, fresh, work)
+
+    def file(self, question: _Question, pending: Pending) -> tuple[list[Item], dict[Metric, list[Row]]]:
+        rows = dict(question.known)
+        rows.update(self.store.get(question.promised))
+        for (metric, positions), answer in zip(question.fresh.items(), pending(), strict=True):
+            for position, row in zip(positions, answer, strict=True):
+                key = question.keys[metric][position]
+                rows[key] = row
+                self.store.put(key, row)
+                self.under_way.discard(key)
+        self.store.commit()
+        tables = {}
+        for metric in self.signatures:
+            settled, keys = question.settled[metric], question.keys[metric]
+            tables[metric] = [settled[p] if p in settled else rows[keys[p]] for p in range(len(question.chunk))]
+        return question.chunk, tables
 
 
 def _table(
@@ -79,29 +178,6 @@ def _table(
         else:
             rows += metric.combine_all([item.example], {m: [table[position]] for m, table in below.items()})
     return rows
-
-
-def _score_leaf(
-    metric: Metric, signature: str, chunk: Sequence[Item], store: Store, skip_bad: bool, tally: Tally
-) -> list[Row]:
-    rows: list[Row | None] = [None] * len(chunk)
-    keys: dict[int, bytes] = {}
-    for position, item in enumerate(chunk):
-        problem = _problem(metric, item, skip_bad)
-        if problem:
-            rows[position] = {d.name: no_score(problem) for d in metric.dimensions}
-        elif item.example is not None:
-            keys[position] = key_of(signature, item.example.digest(metric.fields))
-    known = store.get(keys.values())
-    fresh = {key: position for position, key in reversed(keys.items()) if key not in known}
-    tally.known += len(keys) - len(fresh)
-    tally.computed += len(fresh)
-    order = sorted(fresh.values())
-    examples = [example for p in order if (example := chunk[p].example) is not None]
-    for position, row in zip(order, metric.score(examples) if examples else [], strict=True):
-        known[keys[position]] = row
-        store.put(keys[position], row)
-    return [row if row is not None else known[keys[position]] for position, row in enumerate(rows)]
 
 
 def _problem(metric: Metric, item: Item, skip_bad: bool) -> str:

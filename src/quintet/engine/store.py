@@ -28,6 +28,10 @@ def key_of(signature: str, content: bytes) -> bytes:
 
 
 class Store(Protocol):
+    @property
+    def keeps(self) -> bool:
+        """Whether what was put can be got."""
+
     def get(self, keys: Iterable[bytes]) -> dict[bytes, Row]: ...
     def put(self, key: bytes, row: Row) -> None: ...
     def commit(self) -> None: ...
@@ -36,6 +40,8 @@ class Store(Protocol):
 
 class NoStore:
     """Remembers nothing."""
+
+    keeps = False
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, Row]:
         return {}
@@ -48,6 +54,8 @@ class NoStore:
 
 
 class DiskStore:
+    keeps = True
+
     def __init__(self, path: Path) -> None:
         self.path = path
         try:

@@ -29,6 +29,8 @@ Out = Annotated[str | None, typer.Option("--out", "-o", help="Write rows here; t
 Format = Annotated[str | None, typer.Option("--format", "-f", help="table, jsonl, csv, tsv or parquet.")]
 Report = Annotated[str | None, typer.Option("--report", help="Write a page with charts and evidence: FILE.html.")]
 Evidence = Annotated[bool, typer.Option("--evidence", help="Write the evidence for each score beside it.")]
+Workers = Annotated[int, typer.Option("--workers", min=1, help="Processes that share the work; same results.")]
+Engine = Annotated[str | None, typer.Option("--engine", help="ray or ray:ADDRESS: a cluster does it; same results.")]
 
 
 def score(
@@ -48,6 +50,8 @@ def score(
     skip_bad: options.SkipBad = False,
     cache: options.Cache = None,
     no_cache: options.NoCache = False,
+    workers: Workers = 1,
+    engine: Engine = None,
 ) -> None:
     """Scores every row of FILE; row k of the output is row k of the input."""
     from quintet.files.items import open_items
@@ -60,10 +64,13 @@ def score(
         layout = row_layout(items.names, plan.signatures, evidence)
         shown: list[Scored] = []
         writer = None if chosen == "table" else open_writer(out or "-", chosen)
+        executor = api.open_executor(workers, engine)
         store = api.open_store(options.cache_choice(cache, no_cache))
         page = _page(report, plan, file)
         with closing(store), screen.progress(limit, "scoring") as tick, writer or nullcontext(), page or nullcontext():
-            for scored in api.stream(plan, items, store, skip_bad=skip_bad, tally=tally, on_row=tick):
+            for scored in api.stream(
+                plan, items, store, skip_bad=skip_bad, executor=executor, tally=tally, on_row=tick
+            ):
                 summary.add(scored)
                 if page is not None:
                     page.write(scored)
