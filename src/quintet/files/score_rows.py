@@ -39,14 +39,14 @@ def scores_by_system(
     named = [_named(text) for text in files]
     if len(named) == 1:
         return _systems_of(named[0][1], dims)
-    tables = [(name, _read(path)) for name, path in named]
+    tables = [(name, read_score_rows(path)) for name, path in named]
     shared = set.intersection(*(set(_numeric(rows)) for _, rows in tables))
     wanted = _wanted(dims, shared, " and ".join(files))
-    return [(name, [str(row["id"]) for row in rows], _columns(rows, wanted)) for name, rows in tables]
+    return [(name, [str(row["id"]) for row in rows], score_columns(rows, wanted)) for name, rows in tables]
 
 
 def _systems_of(path: str, dims: Sequence[str] | None) -> list[tuple[str, list[str], dict[str, list[float]]]]:
-    rows = _read(path)
+    rows = read_score_rows(path)
     systems: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         name = row.get("system") or row.get("system_id") or row.get("model")
@@ -57,7 +57,7 @@ def _systems_of(path: str, dims: Sequence[str] | None) -> list[tuple[str, list[s
     key = next((k for k in ("doc_id", "group", "document_id") if all(row.get(k) is not None for row in rows)), None)
     if key is None:
         raise InputError("rows have no doc_id to pair systems by", path, "add it, or give one scored file per system")
-    return [(name, [str(r[key]) for r in own], _columns(own, wanted)) for name, own in systems.items()]
+    return [(name, [str(r[key]) for r in own], score_columns(own, wanted)) for name, own in systems.items()]
 
 
 def _wanted(dims: Sequence[str] | None, shared: set[str], where: str) -> list[str]:
@@ -71,7 +71,8 @@ def _wanted(dims: Sequence[str] | None, shared: set[str], where: str) -> list[st
     return list(dims)
 
 
-def _read(path: str) -> list[Mapping[str, Any]]:
+def read_score_rows(path: str) -> list[Mapping[str, Any]]:
+    """All rows of a file with their scores beside the other columns; a row without an id has its number as one."""
     with open_table(path) as table:
         rows = [_flat(record.values) for record in _records(table)]
     return [row if row.get("id") is not None else {**row, "id": str(k)} for k, row in enumerate(rows, 1)]
@@ -104,7 +105,8 @@ def _is_numeric(cells: Sequence[Any]) -> bool:
     return all(n is not None for n in numbers) and any(n is not None and not math.isnan(n) for n in numbers)
 
 
-def _columns(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, list[float]]:
+def score_columns(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, list[float]]:
+    """The named columns as numbers; NaN where a cell is empty or holds none."""
     return {name: [n if (n := _number(row.get(name))) is not None else math.nan for row in rows] for name in names}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from quintet._version import __version__
-from quintet.serve.cli import bench, compare, data, explain, inventory, people, score, train
+from quintet.serve.cli import bench, compare, data, explain, gate, inventory, people, score, train
 from quintet.serve.http import command as http
 
 app = typer.Typer(
@@ -34,6 +34,7 @@ app.command("score")(score.score)
 app.command("explain")(explain.explain)
 app.command("bench")(bench.bench)
 app.command("compare")(compare.compare)
+app.command("gate")(gate.gate)
 app.command("data")(data.data)
 app.command("people")(people.people)
 app.command("metrics")(inventory.metrics)

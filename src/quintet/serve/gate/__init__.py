@@ -1,0 +1,1 @@
+"""Gates: do scores clear their limits, and have they dropped since a baseline?"""
