@@ -35,10 +35,20 @@ def _metric_row(name: str, summary: str, metric: Metric) -> dict[str, Any]:
         "needs": ", ".join(f for f in metric.fields if f != "output") or "nothing",
         "range": f"{_bound(first.low)} to {_bound(first.high)}",
         "better": "higher" if first.higher_is_better else "lower",
-        "model": str(metric.parameters.get("model", "")),
+        "model": _model(str(metric.parameters.get("model", ""))),
         "paper": metric.paper,
         "summary": summary,
     }
+
+
+def _model(spec: str) -> str:
+    """What `--model` may be left at; metrics of published checkpoints have no bundled model and ask for one."""
+    from quintet.models.catalog import bundled
+
+    kind, _, name = spec.partition(":")
+    if kind == "bundled" and name not in {model.name for model in bundled()}:
+        return "yours: --model"
+    return spec
 
 
 def _bound(value: float | None) -> str:
