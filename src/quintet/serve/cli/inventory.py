@@ -25,7 +25,8 @@ def metrics(json_: AsJson = False) -> None:
         typer.echo(json.dumps(rows, indent=1))
         return
     headers = ["name", "needs", "range", "better", "model", "paper", "what it does"]
-    screen.console().print(screen.plain_table(headers, [list(row.values()) for row in rows]))
+    table = [[*(row[key] for key in ("name", "needs", "range", "better", "model", "paper", "summary"))] for row in rows]
+    screen.console(wide=150).print(screen.plain_table(headers, table))
 
 
 def _metric_row(name: str, summary: str, metric: Metric) -> dict[str, Any]:

@@ -18,19 +18,22 @@ from rich.text import Text
 from quintet.core.item import Scored
 from quintet.core.score import Score, Span
 
-_WIDE = 100
+_WIDE = 120
 
 
-def console(stderr: bool = False) -> Console:
+def console(stderr: bool = False, wide: int = _WIDE) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     # Without a terminal there is no width to fit: a fixed one keeps output the same everywhere.
-    return Console(file=stream, width=None if stream.isatty() else _WIDE, highlight=False, soft_wrap=False)
+    return Console(file=stream, width=None if stream.isatty() else wide, highlight=False, soft_wrap=False)
 
 
 def plain_table(headers: Sequence[str], rows: Iterable[Sequence[Any]], right: Sequence[int] = ()) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for position, header in enumerate(headers):
-        table.add_column(header, justify="right" if position in right else "left", overflow="fold")
+        # A name that is broken in two cannot be copied.
+        table.add_column(
+            header, justify="right" if position in right else "left", overflow="fold", no_wrap=position == 0
+        )
     for row in rows:
         table.add_row(*(cell if isinstance(cell, Text) else Text(visible(str(cell))) for cell in row))
     return table
