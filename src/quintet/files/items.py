@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from quintet.core.item import Item
@@ -63,6 +64,16 @@ def open_items(
 ) -> Items:
     table = open_table(_line_files(path) or path, format, skip_bad=skip_bad)
     return Items(table, task, columns, skip_bad=skip_bad, limit=limit)
+
+
+def row_count(path: str) -> int | None:
+    """About how many rows a plain file of lines has, for a progress bar; None where only reading would tell."""
+    file = Path(path)
+    if file.suffix.lower() not in (".jsonl", ".ndjson", ".csv", ".tsv", ".txt") or not file.is_file():
+        return None
+    with file.open("rb") as stream:
+        lines = sum(block.count(b"\n") for block in iter(lambda: stream.read(1 << 20), b""))
+    return max(1, lines - (file.suffix.lower() in (".csv", ".tsv")))
 
 
 def _line_files(path: str) -> dict[str, str] | None:

@@ -67,7 +67,7 @@ def score(
         executor = api.open_executor(workers, engine)
         store = api.open_store(options.cache_choice(cache, no_cache))
         page = _page(report, plan, file)
-        with closing(store), screen.progress(limit, "scoring") as tick, writer or nullcontext(), page or nullcontext():
+        with closing(store), screen.progress(_total(file, limit), "scoring") as tick, writer or nullcontext(), page or nullcontext():
             for scored in api.stream(
                 plan, items, store, skip_bad=skip_bad, executor=executor, tally=tally, on_row=tick
             ):
@@ -90,6 +90,14 @@ def _page(report: str | None, plan: Plan, file: str) -> ReportWriter | None:
     from quintet.serve.report import ReportWriter
 
     return ReportWriter(report, plan, f"quintet: {PurePath(file).name}")
+
+
+def _total(file: str, limit: int | None) -> int | None:
+    """Rows to come, for the time left; counted only where someone is looking."""
+    from quintet.files.items import row_count
+
+    rows = row_count(file) if sys.stderr.isatty() else None
+    return min((n for n in (rows, limit) if n is not None), default=None)
 
 
 def _format(format: str | None, out: str | None) -> str:
