@@ -67,7 +67,8 @@ def score(
         executor = api.open_executor(workers, engine)
         store = api.open_store(options.cache_choice(cache, no_cache))
         page = _page(report, plan, file)
-        with closing(store), screen.progress(_total(file, limit), "scoring") as tick, writer or nullcontext(), page or nullcontext():
+        bar = screen.progress(_total(file, limit), "scoring")
+        with closing(store), bar as tick, writer or nullcontext(), page or nullcontext():
             for scored in api.stream(
                 plan, items, store, skip_bad=skip_bad, executor=executor, tally=tally, on_row=tick
             ):
