@@ -11,6 +11,7 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -75,7 +76,7 @@ class DiskStore:
                 marks = ",".join("?" * len(part))
                 for key, value in self._db.execute(f"SELECT key, value FROM results WHERE key IN ({marks})", part):
                     found[key] = _decode(value)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, zlib.error, ValueError, KeyError, TypeError) as error:
             raise self._unusable(error) from error
         return found
 
@@ -91,7 +92,7 @@ class DiskStore:
             self._db.executemany("INSERT OR IGNORE INTO results (key, value) VALUES (?, ?)", self._pending)
             self._db.execute("COMMIT")
         except sqlite3.Error as error:
-            if self._db.in_transaction:
+            with suppress(sqlite3.Error):  # a full disk may have undone it already
                 self._db.execute("ROLLBACK")
             raise self._unusable(error) from error
         self._pending.clear()
@@ -123,11 +124,12 @@ class DiskStore:
             self._db.execute("COMMIT")
 
     def _unusable(self, error: Exception) -> InputError:
-        return InputError(
-            f"the result store cannot be used ({error})",
-            str(self.path),
-            "what was written before is safe; free space or name another with --cache FILE, or pass --no-cache",
-        )
+        # Full, read-only or locked is an OperationalError; anything else is about the bytes themselves.
+        if isinstance(error, sqlite3.OperationalError | OSError):
+            todo = "what was written before is safe; free space or name another with --cache FILE, or pass --no-cache"
+        else:
+            todo = "the file is damaged or no store: move it away, or name another with --cache FILE"
+        return InputError(f"the result store cannot be used ({error})", str(self.path), todo)
 
 
 def _encode(row: Row) -> bytes:
