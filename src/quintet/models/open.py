@@ -1,4 +1,4 @@
-"""A model by its spec: `bundled:NAME`, `dir:PATH`, `hf:NAME@REVISION` or `fake:NAME`.
+"""A model by its spec: `bundled:NAME`, `dir:PATH`, `hf:NAME@REVISION`, `openai:MODEL@URL` or `fake:NAME`.
 
 One object per spec and role in a process, so that metrics share passes and memory. A backend is imported when it is
 first needed.
@@ -17,7 +17,7 @@ from quintet.errors import InputError, ModelError
 from quintet.models import catalog, folder
 from quintet.models.hub import PICKLES, snapshot
 
-FORMS = "bundled:NAME, dir:PATH, hf:NAME@REVISION or fake:NAME"
+FORMS = "bundled:NAME, dir:PATH, hf:NAME@REVISION, openai:MODEL@URL or fake:NAME"
 WEIGHTS = ("*.safetensors", "config.json", "tokenizer.json", "*.npy")
 
 _opened: dict[tuple[str, str], Any] = {}
@@ -51,6 +51,10 @@ def _open(spec: str, role: str) -> Any:
         from quintet.models.fake import fake
 
         return fake(name, role)
+    if kind == "openai":
+        from quintet.models.openai_backend import open_openai
+
+        return open_openai(name, role)
     if kind == "bundled":
         found = catalog.entry(name)
         _check_role(spec, found.role, role)
@@ -139,9 +143,16 @@ def _fake_identity(name: str) -> str:
     return f"fake-{name}@{VERSION}"
 
 
+def _openai_identity(name: str) -> str:
+    from quintet.models.openai_backend import openai_identity
+
+    return openai_identity(name)
+
+
 _IDENTITIES: dict[str, Callable[[str], str]] = {
     "bundled": lambda name: catalog.entry(name).identity,
     "dir": _dir_identity,
     "hf": _hub_identity,
+    "openai": _openai_identity,
     "fake": _fake_identity,
 }
