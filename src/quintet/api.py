@@ -23,6 +23,7 @@ from quintet.files.paths import cache_folder
 
 if TYPE_CHECKING:
     from quintet.data.benchmark import Benchmark
+    from quintet.engine.batches import BatchScorer
     from quintet.meta.compare import Difference
     from quintet.meta.inputs import Ratings, Scores
     from quintet.meta.records import Record
@@ -104,6 +105,26 @@ def open_executor(workers: int = 1, engine: str | None = None) -> Executor:
     from quintet.engine.on_ray import OnRay
 
     return OnRay(address or None, None if workers == 1 else workers)
+
+
+def batch_scorer(
+    task: str | None = None,
+    *,
+    dims: Sequence[str] | None = None,
+    metrics: Sequence[str | Metric] | str | None = None,
+    columns: Columns = None,
+    model: str | None = None,
+    task_file: str | Path | None = None,
+    skip_bad: bool = False,
+) -> BatchScorer:
+    """A function of a batch for `ray.data.Dataset.map_batches`, Spark's `mapInPandas` and `datasets.map(batched=True)`.
+
+    Name the dimensions or metrics: which columns come out is settled before the first batch is seen.
+    """
+    from quintet.engine.batches import BatchScorer
+    from quintet.models.memo import forget_all
+
+    return BatchScorer(make_plan(task, dims, metrics, None, model, task_file), task, columns, skip_bad, forget_all)
 
 
 def stream(
