@@ -13,7 +13,7 @@ from quintet import api
 from quintet.core.item import Scored
 from quintet.engine import on_ray
 from quintet.engine.plan import Plan
-from quintet.errors import InputError, MissingExtra, UnknownName
+from quintet.errors import InputError, MissingExtra, ModelError, UnknownName
 from quintet.files.items import open_items
 
 METRICS = ["gruen-redundancy", "bertscore-f:model=fake:embedder"]
@@ -25,6 +25,12 @@ def test_without_ray_it_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> 
         on_ray.OnRay()
     with pytest.raises(UnknownName, match="unknown engine 'spark'"):
         api.open_executor(1, "spark")
+
+
+def test_a_cluster_that_is_not_there_is_said_in_one_line() -> None:
+    pytest.importorskip("ray", reason="the extra ray is not installed")
+    with pytest.raises(InputError, match="cannot reach the cluster"):
+        api.open_executor(1, "ray:auto").start(on_ray.Job(()))
 
 
 @pytest.fixture(scope="module")
@@ -70,9 +76,9 @@ def test_errors_come_back_from_the_cluster(cluster: Any) -> None:
     from quintet.core.example import Example
     from quintet.core.item import Item
 
-    plan = api.make_plan(None, None, "bertscore-f:model=fake:nothing", None)
+    plan = api.make_plan(None, None, "bertscore-f:model=fake:masked-lm", None)
     items = [Item(Example("a", references=("b",)))]
-    with pytest.raises(UnknownName, match="unknown fake model 'nothing'"):
+    with pytest.raises(ModelError, match="is a model for the role masked-lm"):
         list(api.stream(plan, items, api.open_store(False), executor=api.open_executor(1, "ray")))
 
 
@@ -85,11 +91,3 @@ def test_a_node_killed_half_way_costs_no_row(
     cluster.remove_node(cluster.second, allow_graceful=False)
     found += rows
     assert found == alone
-
-
-def test_a_cluster_that_is_not_there_is_said_in_one_line() -> None:
-    ray = pytest.importorskip("ray", reason="the extra ray is not installed")
-    if ray.is_initialized():
-        pytest.skip("a cluster is connected already")
-    with pytest.raises(InputError, match="cannot reach the cluster"):
-        api.open_executor(1, "ray:127.0.0.1:1").start(on_ray.Job(()))

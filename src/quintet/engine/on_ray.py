@@ -86,6 +86,8 @@ def _score(job: list[Any], work: Work) -> tuple[str, Any]:
 
 
 def _import_ray() -> Any:
+    # Ray reads it when imported; its own 20 tries keep a user with a mistyped address waiting for a quarter of an hour.
+    os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "2")
     try:
         import ray
     except ImportError:

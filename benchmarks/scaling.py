@@ -1,0 +1,127 @@
+"""How cost grows: rows x10, documents x8 as long, 1 to 16 outputs for a document, one and two workers; peak memory.
+
+    python benchmarks/scaling.py [--metric ctc-consistency] [--rows 100] [--memory-rows 1000] [--part NAME ...]
+
+Every measurement is a process of its own on made-up items, so that peaks do not mix. Ratios are what counts: seconds
+depend on the machine and on what else it does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from made_up import items, machine
+
+from quintet import api
+
+LIGHT = "gruen-redundancy"
+"""The metric for measuring the carrier itself: many rows in little time."""
+
+
+def child(setting: dict[str, Any]) -> None:
+    """One measurement: seconds (models open, workers started) and the peak of this process in MB."""
+    plan = api.make_plan(None, None, setting["metric"], None)
+    executor = api.open_executor(setting["workers"])
+    made = items(setting["rows"], setting["outputs"], setting["sentences"])
+    for metric in {column.metric for column in plan.columns}:
+        if setting["workers"] == 1:
+            metric.prepare()
+    rows = api.stream(plan, made, api.open_store(False), executor=executor)
+    start = time.perf_counter()
+    done = sum(1 for _ in rows)
+    seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps({"rows": done, "seconds": seconds, "peak": peak}))
+
+
+def measure(
+    metric: str, rows: int, *, outputs: int = 4, sentences: int = 20, workers: int = 1, threads: int | None = None
+) -> dict[str, float]:
+    setting = {"metric": metric, "rows": rows, "outputs": outputs, "sentences": sentences, "workers": workers}
+    environment = {**os.environ, **({} if threads is None else {"QUINTET_THREADS": str(threads)})}
+    command = [sys.executable, __file__, "--child", json.dumps(setting)]
+    found: dict[str, float] = json.loads(subprocess.check_output(command, env=environment, text=True))
+    return found
+
+
+def show(name: str, found: dict[str, float], base: dict[str, float], per_row: bool = False) -> None:
+    cost, first = ((f["seconds"] / f["rows"] if per_row else f["seconds"]) for f in (found, base))
+    unit = "per row" if per_row else "in all"
+    print(
+        f"{name:34s} {found['seconds']:8.2f} s {found['peak']:7.0f} MB   {cost / first:6.2f} times the first {unit}",
+        flush=True,
+    )
+
+
+def rows_x10(given: argparse.Namespace) -> None:
+    base = measure(given.metric, given.rows)
+    show(f"{given.rows} rows", base, base)
+    show(f"{given.rows * 10} rows", measure(given.metric, given.rows * 10), base)
+
+
+def memory(given: argparse.Namespace) -> None:
+    base = measure(LIGHT, given.memory_rows)
+    for rows in (given.memory_rows, given.memory_rows * 10, given.memory_rows * 100):
+        found = measure(LIGHT, rows)
+        show(f"{rows} rows ({LIGHT})", found, base)
+        print(f"{'':34s} peak memory {found['peak'] / base['peak']:.3f} times the first")
+
+
+def length(given: argparse.Namespace) -> None:
+    base = measure(given.metric, given.rows, sentences=10)
+    for times in (1, 2, 4, 8):
+        found = base if times == 1 else measure(given.metric, given.rows, sentences=10 * times)
+        show(f"documents of {200 * times} words", found, base, per_row=True)
+
+
+def outputs(given: argparse.Namespace) -> None:
+    rows = max(32, given.rows // 16 * 16)
+    base = measure(given.metric, rows, outputs=1)
+    for count in (1, 2, 4, 8, 16):
+        found = base if count == 1 else measure(given.metric, rows, outputs=count)
+        show(f"{count} outputs for a document", found, base, per_row=True)
+
+
+def workers(given: argparse.Namespace) -> None:
+    """One thread each, so that the second worker is the second core; starting the workers is part of the time."""
+    rows = max(1024, given.rows)
+    base = measure(LIGHT, rows * 8, threads=1)
+    show(f"{LIGHT}: one process", base, base)
+    show(f"{LIGHT}: two workers", measure(LIGHT, rows * 8, workers=2, threads=1), base)
+    base = measure(given.metric, rows, threads=1)
+    show("one process, one thread", base, base)
+    show("two workers, one thread each", measure(given.metric, rows, workers=2, threads=1), base)
+
+
+PARTS: dict[str, Callable[[argparse.Namespace], None]] = {
+    "rows": rows_x10, "memory": memory, "length": length, "outputs": outputs, "workers": workers,
+}  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--metric", default="ctc-consistency")
+    parser.add_argument("--rows", type=int, default=100)
+    parser.add_argument("--memory-rows", type=int, default=1000)
+    parser.add_argument("--part", action="append", choices=list(PARTS))
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.child:
+        child(json.loads(given.child))
+        return
+    print(f"{machine()}; metric {given.metric}")
+    for name in given.part or PARTS:
+        print(f"\n{name}")
+        PARTS[name](given)
+
+
+if __name__ == "__main__":
+    main()
