@@ -121,6 +121,7 @@ def test_a_drop_is_judged_by_the_paired_test(tmp_path: Path) -> None:
         (["old.jsonl", "--max-drop", "fluency=0", "--baseline", "few.jsonl", "--common-only"], "needs at least 5"),
         (["twice.jsonl", "--max-drop", "fluency=0.1", "--baseline", "old.jsonl"], "occurs twice"),
         (["hole.jsonl", "--min", "fluency=0.1"], "1 of 2 rows have no score of fluency (first: h)"),
+        (["old.jsonl", "--min", "fluency=0.1", "--lower-is-better", "fluenci"], "did you mean fluency?"),
         (["old.jsonl", "--min", "fluency=0.1", "--format", "xml"], "unknown format"),
         (["old.jsonl", "--min", "fluency=0.1", "--alpha", "2"], "--alpha"),
         (["old.jsonl", "--task", "summarization", "--min", "taste=0.5"], "unknown dimension"),

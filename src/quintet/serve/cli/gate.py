@@ -11,6 +11,7 @@ import typer
 from quintet import api
 from quintet.errors import GateFailed, InputError, UnknownName
 from quintet.serve.cli import options
+from quintet.serve.cli.spent import spent
 
 if TYPE_CHECKING:
     from quintet.serve.gate.subject import Subject
@@ -75,9 +76,14 @@ def gate(
         raise InputError("a baseline was given but no drop is limited", "--baseline", "give --max-drop too")
     subject = scoring.subject(file, dims)
     before = None if baseline is None else scoring.subject(baseline, drops, as_it_stands=scored_baseline)
+    for name in options.names(lower_is_better) or ():
+        if name not in dims:
+            raise UnknownName("dimension in --lower-is-better", name, dims)
     down = {*(options.names(lower_is_better) or ()), *scoring.lower_is_better(dims)}
     verdict = judge(subject, limits, before, Rules(down, alpha, show, skip_bad, common_only))
     typer.echo(showing.FORMATS[format](verdict))
+    if (line := spent(model)) is not None:
+        typer.echo(line, err=True)
     if not verdict.passed:
         raise GateFailed(showing.one_line(verdict))
 

@@ -15,7 +15,7 @@ Metrics = Annotated[
 ]
 Columns = Annotated[str | None, typer.Option("--columns", help="Which column is which: output=summary,source=article.")]
 Model = Annotated[
-    str | None, typer.Option("--model", help="bundled:NAME, dir:PATH or hf:NAME@REVISION, for metrics that use one.")
+    str | None, typer.Option("--model", help="bundled:NAME, dir:PATH, hf:NAME@REVISION or openai:MODEL@URL.")
 ]
 TaskFile = Annotated[str | None, typer.Option("--task-file", help="A TOML file with more tasks or dimensions.")]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N rows.")]

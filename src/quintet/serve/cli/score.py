@@ -17,6 +17,7 @@ from quintet.engine.plan import Plan
 from quintet.engine.run import Tally
 from quintet.errors import UnknownName
 from quintet.serve.cli import options, screen
+from quintet.serve.cli.spent import spent
 from quintet.serve.cli.summary import Summary
 
 if TYPE_CHECKING:
@@ -83,6 +84,8 @@ def score(
     if writer is not None and writer.replaced:
         note = f"{writer.replaced} characters that are no Unicode text were written as U+FFFD"
         screen.console(stderr=True).print(note, markup=False)
+    if (line := spent(model)) is not None:
+        screen.console(stderr=True).print(line, markup=False)
 
 
 def _page(report: str | None, plan: Plan, file: str) -> ReportWriter | None:
