@@ -1,12 +1,14 @@
 """MLflow and Inspect AI: the real libraries on local files, no network, no model but ours."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import quintet
+from quintet.errors import InputError, MissingExtra
 
 SOURCE = "A dog ran home after dark."
 GOOD, BAD = "The dog ran home.", "A dragon ate the moon."
@@ -90,3 +92,24 @@ def test_a_scorer_for_inspect(tmp_path: Path, direct: list[float]) -> None:
     values = [sample.scores["quintet"].value["consistency"] for sample in log.samples]
     assert values == pytest.approx([*direct, direct[0]])
     assert "weakest: " in log.samples[1].scores["quintet"].explanation
+
+
+def test_a_sample_without_a_source_is_an_error_not_a_blank() -> None:
+    from quintet.serve.integrations.chosen import choose, row_of
+
+    with pytest.raises(InputError, match=r"nothing can be scored .*needs source"):
+        choose("fact", skip_bad=True).score([row_of("The dog ran.", inputs={"mood": "x"})])
+
+
+@pytest.mark.parametrize("library", ["mlflow", "inspect_ai.scorer", "evaluate"])
+def test_an_absent_library_is_named_with_its_extra(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from quintet.serve.integrations import hf_evaluate, inspect_scorer, mlflow_scorer
+
+    monkeypatch.setitem(sys.modules, library, None)
+    makers = {
+        "mlflow": mlflow_scorer.scorer,
+        "inspect_ai.scorer": inspect_scorer.quintet_scorer,
+        "evaluate": hf_evaluate.as_evaluation_module,
+    }
+    with pytest.raises(MissingExtra, match=r"pip install 'quintet\[(mlflow|inspect|evaluate)\]'"):
+        makers[library]("fact")
