@@ -60,7 +60,8 @@ def rows(
     title: str, found: list[Record], paper: dict[str, tuple[float, ...]], dims: Sequence[str], statistic: str
 ) -> None:
     print(f"\n### {title}\n")
-    print("| metric | " + " | ".join(f"{d}: paper | ours [95 %]" for d in dims) + " |")
+    interval = " [95 %]" if all(r.interval_of == statistic for r in found) else ""
+    print("| metric | " + " | ".join(f"{d}: paper | ours{interval}" for d in dims) + " |")
     print("|---|" + "---|---|" * len(dims))
     by = {(r.metric, r.dimension): r for r in found}
     for metric in dict.fromkeys(r.metric for r in found):

@@ -163,6 +163,8 @@ def bench(
     resamples: int = 1000,
     on_row: Callable[[], None] = lambda: None,
     on_note: Callable[[str], None] = lambda note: None,
+    on_judged: Callable[[str, Ratings, list[Scores]], None] = lambda name, ratings, scores: None,
+    accuracy: bool = False,
 ) -> list[Record]:
     """How well metrics agree with people on public sets.
 
@@ -170,30 +172,52 @@ def bench(
     of scores made elsewhere, as (name, path), matched by id.
     """
     from quintet.data.benchmark import load as load_benchmark
+    from quintet.data.catalog import state
     from quintet.meta.study import Study
 
     records: list[Record] = []
-    for name in sets:
-        benchmark = load_benchmark(name, data, variant)
+    benchmarks = [load_benchmark(name, data, variant) for name in sets]
+    asked = _own_dimensions(dims, benchmarks)
+    for name, benchmark in zip(sets, benchmarks, strict=True):
+        if state(name, data) == "altered":
+            on_note(f"{name}: the files differ from those the catalogue knows (see quintet data)")
         study = Study(
             set=name,
             level=level or benchmark.level,
-            dimensions=tuple(d for d in benchmark.dimensions if dims is None or d in dims),
+            variant=benchmark.variant,
+            accuracy=accuracy,
+            dimensions=tuple(d for d in benchmark.dimensions if asked is None or d in asked),
             exclude_systems=tuple(exclude_systems),
             baseline=baseline,
             resamples=resamples,
             undefined="keep" if len(sets) > 1 else "raise",
         )
-        if dims and not study.dimensions:
-            raise UnknownName(f"dimension of {name}", dims[0], benchmark.dimensions)
+        if not study.dimensions:
+            continue
         judged = [_foreign_scores(path, called, benchmark, data) for called, path in scores]
         if metrics or not scores:
             judged.append(score_benchmark(benchmark, metrics, study.dimensions, model, cache, on_row, on_note))
         if any(judged):
-            records += study.run(ratings_of(benchmark), [one for found in judged for one in found])
+            ratings, scored = ratings_of(benchmark), [one for found in judged for one in found]
+            records += study.run(ratings, scored)
+            on_judged(name, ratings, scored)
     if not records:
         raise InputError("nothing could be judged", todo="name metrics that the sets have the fields for")
     return records
+
+
+def _own_dimensions(dims: Sequence[str] | None, benchmarks: Sequence[Benchmark]) -> list[str] | None:
+    """Dimensions as they are called here; one that no set has is refused."""
+    from quintet.data.dimension_names import canonical
+
+    if dims is None:
+        return None
+    known = {dimension for benchmark in benchmarks for dimension in benchmark.dimensions}
+    asked = [name if name in known else canonical(name) for name in dims]
+    for name in asked:
+        if name not in known:
+            raise UnknownName("dimension", name, known)
+    return asked
 
 
 def ratings_of(benchmark: Benchmark) -> Ratings:
@@ -204,7 +228,7 @@ def ratings_of(benchmark: Benchmark) -> Ratings:
     return Ratings(
         ids=[e.id for e in units],
         values={name: benchmark.per_unit(values) for name, values in benchmark.ratings.items()},
-        annotators=benchmark.annotators if benchmark.unit == "example" else {},
+        annotators={name: benchmark.rows_per_unit(table) for name, table in benchmark.annotators.items()},
         documents=[e.group for e in units],
         systems=[e.system for e in units],
     )
@@ -263,13 +287,16 @@ def _foreign_scores(path: str | Path, called: str, benchmark: Benchmark, folder:
 
 def read_scores_file(path: str | Path, called: str, benchmark: Benchmark) -> list[Scores]:
     """A file of scores made elsewhere, any table format, matched by id."""
+    from quintet.data.dimension_names import own_name
     from quintet.files.score_rows import score_rows
     from quintet.files.tables import open_table
     from quintet.meta.inputs import read_scores
 
     with open_table(str(path)) as table:
         rows = score_rows(table, [(e.id, e.output) for e in benchmark.examples])
-    return read_scores(rows, benchmark.dimensions, called, str(path))
+    rows = [{own_name(key, benchmark.dimensions): value for key, value in row.items()} for row in rows]
+    stem = Path(path).name.partition(".")[0]
+    return read_scores(rows, benchmark.dimensions, called or stem, str(path), given=bool(called))
 
 
 def compare(
@@ -307,6 +334,7 @@ def people(name: str, data: str | Path | None = None) -> dict[str, Any]:
     weights = {}
     if "overall" in single and len(single) > 2:
         qualities = {d: table for d, table in single.items() if d != "overall"}
-        found = {"all": regress(qualities, single["overall"]), **regress_by_annotator(qualities, single["overall"])}
+        by_person = regress_by_annotator(qualities, single["overall"], benchmark.raters)
+        found = {"all": regress(qualities, single["overall"]), **by_person}
         weights = {who: asdict(regression) for who, regression in found.items()}
     return {"set": name, "agreement": agreement, "overall": weights}

@@ -161,7 +161,9 @@ def test_fed_dialogues_average_over_turns(benchmarks: Path) -> None:
         assert len(benchmark.unit_examples()) == 125
         np.testing.assert_allclose(benchmark.per_unit(benchmark.ratings["overall"]), whole.ratings["overall"])
     lengths = np.array([float(len(e.output)) for e in turns.examples])
-    assert turns.per_unit(lengths)[0] == np.mean([len(e.output) for e in turns.examples if e.group == "000"])
+    assert turns.per_unit(lengths)[0] == pytest.approx(
+        np.mean([len(e.output) for e in turns.examples if e.group == "000"])
+    )
 
 
 def test_fed_skips_na(benchmarks: Path) -> None:

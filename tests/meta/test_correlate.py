@@ -107,3 +107,21 @@ def test_bad_input_is_one_clear_line(call, words):
     with pytest.raises(UserError, match=words) as caught:
         call()
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["foo", "Spearman", "tau"])
+def test_an_unknown_statistic_is_refused_everywhere(name: str) -> None:
+    from quintet.errors import UnknownName
+    from quintet.meta.agreement import pairwise_agreement
+    from quintet.meta.significance import bootstrap, permutation_test, williams_test
+
+    ratings, scores = np.arange(9.0), np.arange(9.0) % 4
+    for call in (
+        lambda: correlate(ratings, scores, statistics=[name]),
+        lambda: bootstrap(ratings, scores, statistic=name),
+        lambda: permutation_test(ratings, scores, scores[::-1], statistic=name),
+        lambda: williams_test(ratings, scores, scores[::-1], statistic=name),
+        lambda: pairwise_agreement(np.stack([ratings, scores], axis=1), [name]),
+    ):
+        with pytest.raises(UnknownName):
+            call()

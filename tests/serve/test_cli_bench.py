@@ -128,3 +128,52 @@ def test_compare_systems_of_one_file(tmp_path: Path) -> None:
     (row,) = json.loads(run.stdout)
     assert {row["first"], row["second"]} == {"old", "new"}
     assert row["better"] == "new"
+
+
+def test_names_given_to_score_files_are_kept(tmp_path: Path, benchmarks: Path) -> None:
+    run = quintet("data", "--export", "sfhot", "--out", "sfhot.jsonl", "--data", benchmarks, cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    ids = [json.loads(line)["id"] for line in (tmp_path / "sfhot.jsonl").read_text().splitlines()]
+    for name, factor in (("a", 7), ("b", 11)):
+        lines = [f"{n},{i},{n * factor % 13},3" for n, i in enumerate(ids)]
+        (tmp_path / f"{name}.csv").write_text("\n".join([",id,score,seed", *lines]) + "\n")
+    run = quintet("bench", "sfhot", "--scores", "mine=a.csv", "--scores", "theirs=b.csv", "--dims", "natural",
+                  "--data", benchmarks, "-f", "json", cwd=tmp_path)  # fmt: skip
+    assert [(r["metric"], r["dimension"]) for r in records(run)] == [("mine", "naturalness"), ("theirs", "naturalness")]
+
+
+def test_a_variant_is_part_of_the_signature(tmp_path: Path, benchmarks: Path) -> None:
+    found = set()
+    for variant in ("tokenised", "raw"):
+        run = quintet("bench", "sfhot", "--metric", "response-length", "--dims", "quality", "--variant", variant,
+                      "--data", benchmarks, "-f", "json", cwd=tmp_path)  # fmt: skip
+        found.add(records(run)[0]["signature"])
+    assert len(found) == 2
+
+
+def test_altered_predictions_are_refused(tmp_path: Path, benchmarks: Path) -> None:
+    import gzip
+    import shutil
+
+    shutil.copytree(benchmarks / "novikova2017_d2t", tmp_path / "data" / "novikova2017_d2t")
+    file = tmp_path / "data" / "novikova2017_d2t" / "sfhot_unieval_with_predictions.json.gz"
+    file.chmod(0o644)
+    file.write_bytes(
+        gzip.compress(gzip.decompress(file.read_bytes()).replace(b'"naturalness": 0.9', b'"naturalness": 0.1'))
+    )
+    one_line(quintet("bench", "sfhot", "--scores", "authors", "--data", "data", cwd=tmp_path), "sha256 differs")
+
+
+def test_a_mistyped_direction_and_a_stray_word_are_named(tmp_path: Path) -> None:
+    a, b = scored(tmp_path / "a.jsonl", 0.1), scored(tmp_path / "b.jsonl", 0.0)
+    one_line(quintet("compare", a, b, "--lower-is-better", "coherenc", cwd=tmp_path), "did you mean coherence")
+    rows = [json.loads(line) for line in b.read_text().splitlines()]
+    rows[4]["coherence"] = "n/a"
+    one_line(quintet("compare", a, write_jsonl(tmp_path / "c.jsonl", rows), cwd=tmp_path), "'n/a'", "row 5")
+
+
+def test_people_by_name_where_names_are_published(tmp_path: Path, benchmarks: Path) -> None:
+    found = json.loads(quintet("people", "persona_chat", "--data", benchmarks, "--json", cwd=tmp_path).stdout)
+    assert {who: told["n"] for who, told in found["overall"].items()} == {
+        "all": 900, "annotator_0": 300, "annotator_1": 200, "annotator_2": 200, "annotator_3": 200,
+    }  # fmt: skip

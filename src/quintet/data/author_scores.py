@@ -14,7 +14,7 @@ import numpy as np
 
 from quintet.data.benchmark import Benchmark, load
 from quintet.data.catalog import entry
-from quintet.data.dimension_names import canonical
+from quintet.data.dimension_names import canonical, own_name
 from quintet.data.rated import Floats, columns
 from quintet.data.raw_files import RawFolder, find_folder
 from quintet.errors import InputError, UnknownName
@@ -34,6 +34,16 @@ CTC_FILES = {
     "newsroom": "newsroom_ner18/ctc_author_scores.jsonl",
 }
 NAMES = (*UNIEVAL_FILES, *CTC_FILES)
+SHA256 = {
+    "topical_chat": "a3bbafcd6ccedcecea71b4d90142e8430535e79684e227d522c417884bb45580",
+    "qags_cnn": "ae0b971364bc781a4a2b660973f132ee5210589b7b342dd534bc9117e06a6311",
+    "qags_xsum": "588f820fc21288090396549d739d6465af745a43bed8ab11787c8d49903f2b7f",
+    "sfres": "49a11115f0d093ebb53cfb700af082e7912fb68684dd4b9ab6048e8c0459fad0",
+    "sfhot": "13c488292be9fd6027596736e672f29e6a34a65d3574c7ac9d35925ac17f9bd5",
+    "summeval": "496fc4a08fcb8f165b210e47e21ec44442add541932c651e036028b8fb9e013d",
+    "newsroom": "9d3172e1e0831a6d4ec2c17225fd59ac84cbbf31f10ad347f2da09028aa936ba",
+}
+"""Of the uncompressed files: published figures come out of these bytes and no others."""
 
 _UNIEVAL_HOME = "github.com/maszhongming/UniEval reproduce/unieval_predict"
 _CTC_HOME = "the history of github.com/tanyuqian/ctc-gen-eval (train/data/Explainaboard)"
@@ -44,12 +54,15 @@ def author_scores(name: str, folder: str | os.PathLike[str] | None = None) -> Sc
     if name not in NAMES:
         raise UnknownName("set with authors' scores", name, NAMES)
     benchmark = load(name, folder)
+    raw = RawFolder(find_folder(folder), _CTC_HOME if name in CTC_FILES else _UNIEVAL_HOME)
+    path = {**UNIEVAL_FILES, **CTC_FILES}[name]
+    if raw.sha256(path) not in (None, SHA256[name]):
+        raise InputError("not the file that the authors released (sha256 differs)", path, "fetch it again")
     read = _unieval if name in UNIEVAL_FILES else _ctc
     try:
-        return read(benchmark, RawFolder(find_folder(folder), _CTC_HOME if name in CTC_FILES else _UNIEVAL_HOME))
+        return read(benchmark, raw)
     except (KeyError, TypeError, AttributeError, ValueError) as problem:
         detail = " ".join(str(problem).split())[:80]
-        path = {**UNIEVAL_FILES, **CTC_FILES}[name]
         raise InputError(f"not the authors' scores of {entry(name).title} ({detail})", path) from problem
 
 
@@ -61,9 +74,7 @@ def _unieval(benchmark: Benchmark, raw: RawFolder) -> Scores:
 
 
 def _dimension(benchmark: Benchmark, name: str) -> str:
-    # UniEval files the `quality` of Novikova et al. under `overall`.
-    plain = canonical(name)
-    return "quality" if plain == "overall" and "quality" in benchmark.ratings else plain
+    return own_name(canonical(name), benchmark.ratings)
 
 
 def _ctc(benchmark: Benchmark, raw: RawFolder) -> Scores:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 
@@ -25,6 +25,8 @@ class Benchmark:
     """Dimension to the mean human rating of each example; NaN where nobody rated it."""
     annotators: Mapping[str, Floats] = field(default_factory=dict)
     """Dimension to (examples, annotators), NaN where missing; only where single ratings were published."""
+    raters: Sequence[Sequence[str]] | None = None
+    """For every example the persons behind the columns of `annotators`, where that is known."""
     scales: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     task: str = ""
     split: str = ""
@@ -61,6 +63,15 @@ class Benchmark:
         for example, value in zip(self.examples, values, strict=True):
             rows.setdefault(example.group, []).append(float(value))
         return np.array([mean_of_rows(np.array([row]))[0] for row in rows.values()])
+
+    def rows_per_unit(self, table: Floats) -> Floats:
+        """The rows of `unit_examples` out of a table with one row per example."""
+        if self.unit == "example":
+            return table
+        first: dict[str | None, int] = {}
+        for place, example in enumerate(self.examples):
+            first.setdefault(example.group, place)
+        return table[list(first.values())]
 
     def unit_examples(self) -> tuple[Example, ...]:
         """The first example of each thing that was rated, in the order of `per_unit`."""
@@ -100,6 +111,7 @@ def _with_facts(known: Entry, name: str, variant: str, rated: Rated) -> Benchmar
         examples=rated.examples,
         ratings=rated.ratings,
         annotators=rated.annotators,
+        raters=rated.raters,
         scales={} if rated.rescaled else {d: known.scales[d] for d in rated.ratings if d in known.scales},
         task=known.task,
         split=known.split,

@@ -87,6 +87,12 @@ def status(folder: str | os.PathLike[str] | None = None) -> list[Status]:
     return [_status(facts, RawFolder(path, facts.where)) for facts in catalog().values()]
 
 
+def state(name: str, folder: str | os.PathLike[str] | None = None) -> State:
+    """Whether the files of one set are those the catalogue knows."""
+    facts = entry(name)
+    return _status(facts, RawFolder(find_folder(folder), facts.where)).state
+
+
 def _status(facts: Entry, raw: RawFolder) -> Status:
     if not facts.files:
         found = any(p.is_file() for p in raw.path.glob(f"{facts.name}.json*"))

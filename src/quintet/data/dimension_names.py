@@ -6,6 +6,8 @@ in lower case with spaces for underscores.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 CANONICAL = {
     # USR (Table 1), DSTC10, CTC, UniEval
     "natural": "naturalness",
@@ -53,3 +55,12 @@ def canonical(name: str, source: str = "") -> str:
     """The name used here for what a file of `source` (or a user) calls `name`."""
     plain = " ".join(name.replace("_", " ").lower().split())
     return EXCEPTIONS.get((source, plain)) or CANONICAL.get(plain, plain)
+
+
+def own_name(name: str, dimensions: Collection[str]) -> str:
+    """What a column of somebody's scores is called here, if it names one of `dimensions`; else its own name."""
+    plain = canonical(name)
+    if name in dimensions or plain in dimensions:
+        return name if name in dimensions else plain
+    # UniEval files the `quality` of Novikova et al. under `overall`.
+    return "quality" if plain == "overall" and "quality" in dimensions else name

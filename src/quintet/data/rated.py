@@ -24,6 +24,8 @@ class Rated:
     annotators: Mapping[str, Floats] = field(default_factory=dict)
     original_names: Mapping[str, str] = field(default_factory=dict)
     unit: Unit = "example"
+    raters: Sequence[Sequence[str]] | None = None
+    """Who gave each rating: for every example the persons behind the columns of `annotators`, where that is known."""
     rescaled: bool = False
     """True where a variant left the scale that the catalogue names."""
 
@@ -56,7 +58,8 @@ def mean_of_rows(table: Floats) -> Floats:
     present = ~np.isnan(table)
     count = present.sum(axis=1)
     total = np.where(present, table, 0.0).sum(axis=1)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    # Ratings that are equal on paper must be tied, whatever the order of summation.
+    return np.where(count > 0, np.round(total / np.maximum(count, 1), 10), np.nan)
 
 
 def from_means(examples: Iterable[Example], rows: Sequence[Mapping[str, Any]], source: str = "") -> Rated:

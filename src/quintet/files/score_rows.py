@@ -40,8 +40,9 @@ def scores_by_system(
     if len(named) == 1:
         return _systems_of(named[0][1], dims)
     tables = [(name, read_score_rows(path)) for name, path in named]
-    shared = set.intersection(*(set(_numeric(rows)) for _, rows in tables))
-    wanted = _wanted(dims, shared, " and ".join(files))
+    shared = set.intersection(*(set(_numeric(rows, dims)) for _, rows in tables))
+    columns = {name for _, rows in tables for row in rows for name in row}
+    wanted = _wanted(dims, shared, columns, " and ".join(files))
     return [(name, [str(row["id"]) for row in rows], score_columns(rows, wanted)) for name, rows in tables]
 
 
@@ -53,21 +54,21 @@ def _systems_of(path: str, dims: Sequence[str] | None) -> list[tuple[str, list[s
         if name is None:
             raise InputError("one file without a system column", path, "give one scored file per system")
         systems.setdefault(str(name), []).append(row)
-    wanted = _wanted(dims, set(_numeric(rows)), path)
+    wanted = _wanted(dims, set(_numeric(rows, dims)), {name for row in rows for name in row}, path)
     key = next((k for k in ("doc_id", "group", "document_id") if all(row.get(k) is not None for row in rows)), None)
     if key is None:
         raise InputError("rows have no doc_id to pair systems by", path, "add it, or give one scored file per system")
     return [(name, [str(r[key]) for r in own], score_columns(own, wanted)) for name, own in systems.items()]
 
 
-def _wanted(dims: Sequence[str] | None, shared: set[str], where: str) -> list[str]:
+def _wanted(dims: Sequence[str] | None, shared: set[str], columns: set[str], where: str) -> list[str]:
     if not dims:
         if not shared:
             raise InputError("no column of scores that all systems have", where, "name one with --dims")
         return sorted(shared)
     for name in dims:
         if name not in shared:
-            raise UnknownName(f"column of scores in {where}", name, shared)
+            raise UnknownName(f"column of scores in {where}", name, columns)
     return list(dims)
 
 
@@ -94,15 +95,20 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
     return flat if nested is None else {**flat, **row[nested]}
 
 
-def _numeric(rows: Sequence[Mapping[str, Any]]) -> dict[str, None]:
-    """Columns that hold a number or nothing in every row, and a number in one."""
-    names = dict.fromkeys(name for row in rows for name in row if name not in _NOT_SCORES)
-    return {n: None for n in names if _is_numeric([row.get(n) for row in rows])}
+def _numeric(rows: Sequence[Mapping[str, Any]], dims: Sequence[str] | None) -> dict[str, None]:
+    """Columns (among `dims`, if named) that hold a number or nothing in every row, and a number in one."""
+    names = dict.fromkeys(n for row in rows for n in row if n not in _NOT_SCORES and (not dims or n in dims))
+    return {n: None for n in names if _is_numeric([row.get(n) for row in rows], n)}
 
 
-def _is_numeric(cells: Sequence[Any]) -> bool:
+def _is_numeric(cells: Sequence[Any], column: str) -> bool:
     numbers = [_number(cell) for cell in cells]
-    return all(n is not None for n in numbers) and any(n is not None and not math.isnan(n) for n in numbers)
+    given = sum(n is not None and not math.isnan(n) for n in numbers)
+    strange = [place for place, n in enumerate(numbers) if n is None]
+    if strange and given > len(numbers) / 2:
+        what = f"{str(cells[strange[0]])[:40]!r} in column {column!r} is not a number"
+        raise InputError(what, f"row {strange[0] + 1}", "mend it, or name other columns with --dims")
+    return not strange and given > 0
 
 
 def score_columns(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, list[float]]:

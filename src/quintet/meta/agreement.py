@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quintet.errors import InputError, UnknownName
-from quintet.meta.coefficients import COEFFICIENTS, Array
+from quintet.meta.coefficients import Array, coefficient
 from quintet.meta.correlate import FEWEST, POOLED, STATISTICS, Layout, correlate
 
 Scale = Literal["nominal", "ordinal", "interval"]
@@ -47,7 +47,7 @@ def pairwise_agreement(ratings: npt.ArrayLike, statistics: Sequence[str] = STATI
     for i, j in pairs:
         here = np.isfinite(table[:, i]) & np.isfinite(table[:, j])
         if here.sum() >= FEWEST:
-            found.append([float(COEFFICIENTS[name](table[here, i], table[here, j], None)) for name in statistics])
+            found.append([float(coefficient(name)(table[here, i], table[here, j], None)) for name in statistics])
     return _mean(found, statistics, len(pairs), "no two annotators share three items with differing ratings")
 
 
@@ -95,6 +95,8 @@ def krippendorff_alpha(ratings: npt.ArrayLike, scale: Scale = "ordinal") -> floa
         raise UnknownName("scale", scale, SCALES)
     table = as_columns(ratings)
     values = np.unique(table[np.isfinite(table)])
+    if not len(values):
+        raise InputError("no item was rated by two annotators, so agreement cannot be measured")
     counts = np.stack([np.sum(table == value, axis=1) for value in values], axis=1).astype(np.float64)
     raters = counts.sum(axis=1)
     counts, raters = counts[raters > 1], raters[raters > 1]

@@ -12,6 +12,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from quintet.errors import UnknownName
+
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 
@@ -153,3 +155,10 @@ def _inversions(codes: Indices, mass: Array) -> Array:
 
 Coefficient = Callable[[Array, Array, Array | None], Array]
 COEFFICIENTS: dict[str, Coefficient] = {"pearson": pearson, "spearman": spearman, "kendall": kendall}
+
+
+def coefficient(name: str) -> Coefficient:
+    """The function behind a statistic's name; an unknown name is refused, never guessed."""
+    if name not in COEFFICIENTS:
+        raise UnknownName("statistic", name, COEFFICIENTS)
+    return COEFFICIENTS[name]

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from quintet.errors import InputError
+from quintet.errors import InputError, UnknownName
 from quintet.meta.coefficients import Array
 from quintet.meta.correlate import FEWEST
 from quintet.meta.distributions import normal_quantile
@@ -121,6 +121,10 @@ def compare(
     names = [system.name for system in systems]
     if len(set(names)) < len(names):
         raise InputError(f"two systems have the same name: {', '.join(names)}", todo="give each a name of its own")
+    known = {dimension for system in systems for dimension in system.values}
+    for name in lower_is_better:
+        if name not in known:
+            raise UnknownName("dimension", name, known)
     found = []
     for first, second in combinations(systems, 2):
         places = _paired(first, second, common_only)
@@ -151,7 +155,7 @@ def _paired(first: System, second: System, common_only: bool) -> tuple[npt.NDArr
     alone = (first.size - len(shared), second.size - len(shared))
     if (any(alone) and not common_only) or not shared:
         what = f"the ids differ: {len(shared)} shared, {alone[0]} only in the first, {alone[1]} only in the second"
-        raise InputError(what, f"{first.name}, {second.name}", "score the same inputs, or compare the shared ones only")
+        raise InputError(what, f"{first.name}, {second.name}", "score the same inputs, or pass --common-only")
     left, right = zip(*shared, strict=True)
     return np.array(left, dtype=np.intp), np.array(right, dtype=np.intp)
 

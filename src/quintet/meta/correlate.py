@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quintet.errors import InputError, QuintetError, UnknownName
-from quintet.meta.coefficients import COEFFICIENTS, Array, Indices, average_ranks, product, standardize
+from quintet.meta.coefficients import COEFFICIENTS, Array, Indices, average_ranks, coefficient, product, standardize
 
 POOLED, BY_DOCUMENT, BY_SYSTEM = LEVELS = ("pooled", "by document", "by system")
 STATISTICS = tuple(COEFFICIENTS)
@@ -176,6 +176,9 @@ class Correlator:
     _views: dict[bytes, View] = field(default_factory=dict)
     _ratings: dict[tuple[int, bytes], Array] = field(default_factory=dict)
     _last: tuple[Array, bytes, Array] | None = None
+
+    def __post_init__(self) -> None:
+        coefficient(self.statistic)
 
     def pair(self, score: Array, rating: Array, rating_key: int) -> Array:
         """Per document at the level `by document`, otherwise one number; resamples lead."""

@@ -17,7 +17,8 @@ from quintet.meta.correlate import Layout
 Names = Sequence[str | None]
 
 _TEXTS = ("output", "source", "context", "references", "history", "system_output", "reference", "notes", "evidence")
-NOT_SCORES = frozenset(("id", "metric", "system", "group", "document", "doc_id", "system_id", *_TEXTS))
+_NUMBERS = ("index", "row", "line", "seed", "split", "")
+NOT_SCORES = frozenset(("id", "metric", "system", "group", "document", "doc_id", "system_id", *_NUMBERS, *_TEXTS))
 """Columns of a file of scores that are not scores, numbers though some may be."""
 
 
@@ -163,12 +164,17 @@ def _mismatch(where: str, items: Sequence[str], missing: list[str], strangers: l
 
 
 def read_scores(
-    rows: Sequence[Mapping[str, Any]], dimensions: Sequence[str], metric: str = "scores", source: str = ""
+    rows: Sequence[Mapping[str, Any]],
+    dimensions: Sequence[str],
+    metric: str = "scores",
+    source: str = "",
+    given: bool = False,
 ) -> list[Scores]:
     """Scores from the rows of a file: `id` and columns of numbers.
 
     A column named like a dimension belongs to `metric` (or to the row's own `metric` column in long files); a column
-    `NAME/DIMENSION` to the metric NAME; any other column of numbers is a metric that answers every dimension.
+    `NAME/DIMENSION` to the metric NAME; any other column of numbers is a metric that answers every dimension, called
+    by its column, or by `metric` where that name was `given` by a person.
     """
     if not rows:
         raise InputError("no scores", source)
@@ -180,14 +186,16 @@ def read_scores(
     by_metric: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         by_metric.setdefault(str(row.get("metric") or metric), []).append(row)
-    return [scores for name, own in by_metric.items() for scores in _scores_of(own, dimensions, name, source)]
+    return [one for name, own in by_metric.items() for one in _scores_of(own, dimensions, name, source, given)]
 
 
-def _scores_of(rows: list[Mapping[str, Any]], dimensions: Sequence[str], metric: str, source: str) -> list[Scores]:
+def _scores_of(
+    rows: list[Mapping[str, Any]], dimensions: Sequence[str], metric: str, source: str, given: bool
+) -> list[Scores]:
     ids = [str(row["id"]) for row in rows]
     tables: dict[str, dict[str, Array]] = {}
     alone: dict[str, Array] = {}
-    columns = dict.fromkeys(key for row in rows for key in row if key not in NOT_SCORES)
+    columns = dict.fromkeys(key for row in rows for key in row if _may_be_score(key))
     for column in columns:
         cells = [row.get(column) for row in rows]
         name, slash, dimension = column.rpartition("/")
@@ -195,6 +203,8 @@ def _scores_of(rows: list[Mapping[str, Any]], dimensions: Sequence[str], metric:
         if not answers and not any(_is_number(cell) for cell in cells):
             continue
         values = np.array([_number(cell, column, place, source) for place, cell in enumerate(cells)])
+        if not np.isfinite(values).any():
+            raise InputError(f"column {column!r} holds no number", source, "leave it out or fill it")
         if column in dimensions:
             tables.setdefault(metric, {})[column] = values
         elif answers:
@@ -202,10 +212,18 @@ def _scores_of(rows: list[Mapping[str, Any]], dimensions: Sequence[str], metric:
         else:
             alone[column] = values
     found = [Scores(name, table, ids, source=source) for name, table in tables.items()]
-    found += [Scores(name, values, ids, source=source) for name, values in alone.items()]
+    # A column that never changes beside others that do is a setting, not a score.
+    varied = {column: values for column, values in alone.items() if len(np.unique(values[np.isfinite(values)])) > 1}
+    for column, values in (varied or ({} if found else alone)).items():
+        name = column if not given else metric if len(varied) <= 1 and not found else f"{metric}/{column}"
+        found.append(Scores(name, values, ids, source=source))
     if not found:
         raise InputError("no column of numbers", source, f"name columns {', '.join(dimensions)} or by metric")
     return found
+
+
+def _may_be_score(column: str) -> bool:
+    return column not in NOT_SCORES and not column.lower().startswith("unnamed:")
 
 
 def _is_number(cell: Any) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quintet.errors import InputError, MissingExtra, UnknownName
+from quintet.meta.inputs import Ratings, Scores
 from quintet.meta.records import CEILING, HUMAN, Record, decimal
 from quintet.meta.tables import LABELS, caption
 
@@ -314,18 +315,40 @@ def draw_all(records: Sequence[Record], folder: str | Path, suffixes: Sequence[s
     """Bars, heat map and agreement for each set and level, named after them; with the caption in a text file beside."""
     parts: dict[tuple[object, ...], list[Record]] = {}
     for record in records:
-        parts.setdefault((record.set, record.level, record.excluded), []).append(record)
+        parts.setdefault((record.set, record.variant, record.level, record.excluded), []).append(record)
     written = []
     for part in parts.values():
         if not any(r.kind != CEILING and math.isfinite(r.value()) for r in part):
             continue
         excluded = "-without-" + "-".join(part[0].excluded) if part[0].excluded else ""
-        stem = _file_name(f"{part[0].set or 'ratings'}-{part[0].level}{excluded}")
+        variant = f"-{part[0].variant}" if part[0].variant else ""
+        stem = _file_name(f"{part[0].set or 'ratings'}{variant}-{part[0].level}{excluded}")
         for name, draw in (("bars", bars), ("heat-map", heat_map), ("agreement", agreement)):
             written += [draw(part, Path(folder) / f"{stem}-{name}{suffix}") for suffix in suffixes]
         told = Path(folder) / f"{stem}-caption.txt"
         told.write_text(caption(part) + "\n", encoding="utf-8")
         written.append(told)
+    return written
+
+
+def draw_scatters(
+    name: str, ratings: Ratings, scores: Sequence[Scores], records: Sequence[Record], folder: str | Path
+) -> list[Path]:
+    """One scatter for each metric and dimension of a set, over all its items."""
+    written = []
+    for each in scores:
+        for dimension, row in zip(
+            ratings.dimensions, each.rows(ratings.dimensions, ratings.ids, ratings.ids), strict=True
+        ):
+            found = [r for r in records if (r.set, r.metric, r.dimension) == (name, each.metric, dimension)]
+            if row is None or not found:
+                continue
+            stem = _file_name(f"{name}-{each.metric}-{dimension}-scatter")
+            labels = (f"human rating of {dimension}", each.metric)
+            written += [
+                scatter(ratings.rating(dimension), row, Path(folder) / f"{stem}{suffix}", found[0], labels)
+                for suffix in SUFFIXES
+            ]
     return written
 
 

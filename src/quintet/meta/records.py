@@ -42,6 +42,8 @@ class Record:
     """Items without a score or a rating."""
     excluded: tuple[str, ...] = ()
     """Systems left out on purpose."""
+    variant: str = ""
+    """Which form of the set's texts was scored."""
     accuracy: float = math.nan
     """Pairwise accuracy with tie calibration, where asked for."""
     epsilon: float = math.nan

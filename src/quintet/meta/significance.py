@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quintet.errors import InputError, UnknownName
-from quintet.meta.coefficients import COEFFICIENTS, Array, Indices
+from quintet.meta.coefficients import Array, Indices, coefficient
 from quintet.meta.correlate import (
     BY_DOCUMENT,
     BY_SYSTEM,
@@ -171,7 +171,7 @@ def permutation_test(
     rating = view.arrange(people[0])
 
     def advantage(a: Array, b: Array) -> Array:
-        by_group = [COEFFICIENTS[statistic](view.arrange(x), rating, view.inner) for x in (a, b)]
+        by_group = [coefficient(statistic)(view.arrange(x), rating, view.inner) for x in (a, b)]
         return view.finish(by_group[0]) - view.finish(by_group[1])
 
     observed = float(advantage(one, other))
@@ -248,8 +248,8 @@ def williams_test(
     """Williams' test from vectors, pooled; items that lack a value anywhere are left out."""
     rows = np.stack([np.asarray(v, dtype=np.float64) for v in (ratings, first, second)])
     people, one, other = rows[:, np.isfinite(rows).all(axis=0)]
-    coefficient = COEFFICIENTS[statistic]
-    found = [float(coefficient(a, b, None)) for a, b in ((one, people), (other, people), (one, other))]
+    measure = coefficient(statistic)
+    found = [float(measure(a, b, None)) for a, b in ((one, people), (other, people), (one, other))]
     if not all(math.isfinite(r) for r in found):
         raise InputError("a metric's scores or the ratings are constant, so there is no correlation to test")
     return williams(found[0], found[1], found[2], len(people), alternative)

@@ -50,6 +50,8 @@ _NOTHING_VARIES = {
 class Study:
     set: str = ""
     level: str = POOLED
+    variant: str = ""
+    """Which form of the set's texts was scored, where it has several."""
     dimensions: tuple[str, ...] = ()
     """Empty: all that people rated."""
     exclude_systems: tuple[str, ...] = ()
@@ -78,7 +80,7 @@ class Study:
         return _Run.of(self, ratings, scores).records()
 
 
-_IN_SIGNATURE = ("level", "exclude_systems", "nan", "interval_of", "resamples", "confidence", "seed")
+_IN_SIGNATURE = ("level", "variant", "exclude_systems", "nan", "interval_of", "resamples", "confidence", "seed")
 
 
 def judge(
@@ -220,6 +222,7 @@ class _Run:
             "resampled": self._unit,
             "resamples": study.resamples,
             "excluded": study.exclude_systems,
+            "variant": study.variant,
             **more,
         }
         return Record(**fields)  # type: ignore[arg-type]
@@ -307,6 +310,15 @@ class _Run:
 def _check(study: Study, scores: Sequence[Scores]) -> None:
     if study.interval_of not in STATISTICS:
         raise UnknownName("statistic", study.interval_of, STATISTICS)
+    for name, value, known in (
+        ("test", study.test, ("permutation", "williams")),
+        ("policy for NaN", study.nan, ("drop", "raise")),
+        ("policy for what is undefined", study.undefined, ("raise", "keep")),
+    ):
+        if value not in known:
+            raise UnknownName(name, value, known)
+    if not 0.0 < study.confidence < 1.0 or study.resamples < 0:
+        raise InputError(f"confidence {study.confidence:g} with {study.resamples} resamples", todo="use .95 and 1000")
     names = [each.metric for each in scores]
     if not names:
         raise InputError("no scores to judge", study.set)

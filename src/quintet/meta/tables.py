@@ -53,7 +53,7 @@ def record_grids(
         raise InputError("no records to make a table of")
     parts: dict[tuple[object, ...], list[Record]] = {}
     for record in records:
-        key = (record.set, record.level, record.excluded, record.interval_of)
+        key = (record.set, record.variant, record.level, record.excluded, record.interval_of)
         parts.setdefault(key, []).append(record)
     return [_grid(part, tuple(statistics) or (part[0].interval_of,), interval, digits) for part in parts.values()]
 
@@ -127,6 +127,8 @@ def caption(records: Sequence[Record], statistics: Sequence[str] = (), interval:
     statistics = tuple(statistics) or (first.interval_of,)
     named = ", ".join(LABELS[s] for s in statistics)
     parts = [f"{first.set + ': ' if first.set else ''}{named} with human ratings, {first.level}, {_numbers(judged)}"]
+    if first.variant:
+        parts[0] += f", texts {first.variant}"
     if first.excluded:
         parts[0] += f", without {', '.join(first.excluded)}"
     if interval and first.resampled and any(math.isfinite(r.low) for r in records):

@@ -86,9 +86,7 @@ def entry(name: str) -> Entry:
     if difflib.get_close_matches(name, names):
         raise UnknownName("bundled model", name, names)
     there = ", ".join(names)
-    raise ModelError(
-        f"no model {name!r} is bundled (only {there}); name one: --model dir:FOLDER or hf:NAME@REVISION"
-    )
+    raise ModelError(f"no model {name!r} is bundled (only {there}); name one: --model dir:FOLDER or hf:NAME@REVISION")
 
 
 def verify(found: Entry) -> Path:

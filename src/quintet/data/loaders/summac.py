@@ -5,10 +5,11 @@ polytope: SummaC's label, 1 for a summary without any error, is `overall`; `cons
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from quintet.core.example import Example
-from quintet.data.rated import Rated, from_means
+from quintet.data.rated import Rated, annotator_table, from_means
 from quintet.data.raw_files import RawFolder
 
 POLYTOPE = {
@@ -26,7 +27,10 @@ def read(raw: RawFolder, name: str, variant: str) -> Rated:
     documents = {text: f"{n:03d}" for n, text in enumerate(dict.fromkeys(row["document"] for row in rows))}
     examples = [_example(n, row, documents[row["document"]], part) for n, row in enumerate(rows)]
     labels = POLYTOPE if part == "polytope" else {"consistency": "label"}
-    return from_means(examples, [{dimension: row[label] for dimension, label in labels.items()} for row in rows])
+    rated = from_means(examples, [{dimension: row[label] for dimension, label in labels.items()} for row in rows])
+    if all("annotations" in row and len(row["annotations"]) > 1 for row in rows) and part == "summeval":
+        return replace(rated, annotators={"consistency": annotator_table([row["annotations"] for row in rows])})
+    return rated
 
 
 def _example(n: int, row: dict[str, Any], group: str, part: str) -> Example:

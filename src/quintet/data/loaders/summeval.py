@@ -17,7 +17,7 @@ def read(raw: RawFolder, name: str, variant: str) -> Rated:
     documents = {row["doc_id"]: row for row in raw.jsonl("summeval/summeval_docs.jsonl")}
     rows = raw.jsonl("summeval/summeval_outputs.jsonl")
     examples = [_example(row, documents[row["doc_id"]], variant) for row in rows]
-    scores = [{**row["scores"], "overall": sum(row["scores"].values()) / len(row["scores"])} for row in rows]
+    scores = [{**row["scores"], "overall": round(sum(row["scores"].values()) / len(row["scores"]), 10)} for row in rows]
     return from_means(examples, scores)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from quintet.core.example import Example
@@ -19,7 +20,8 @@ def read(raw: RawFolder, name: str, variant: str) -> Rated:
     contexts = {history: f"{n:02d}" for n, history in enumerate(dict.fromkeys(row["history"] for row in rows))}
     truth = {row["history"]: row["response"] for row in rows if row["system"] == GROUND_TRUTH}
     examples = [_example(row, contexts[row["history"]], truth[row["history"]]) for row in rows]
-    return from_lists(examples, [row["ratings"] for row in rows])
+    rated = from_lists(examples, [row["ratings"] for row in rows])
+    return replace(rated, raters=[row["raters"] for row in rows] if all(row["raters"] for row in rows) else None)
 
 
 def _example(row: dict[str, Any], group: str, truth: str) -> Example:
@@ -63,12 +65,22 @@ def _only(found: Sequence[Any], response: str) -> Any:
 
 def _persona_chat(raw: RawFolder) -> list[dict[str, Any]]:
     return [
-        _row(dialogue["context"], dialogue["fact"], answer["response"], answer["model"], answer)
+        _row(
+            dialogue["context"],
+            dialogue["fact"],
+            answer["response"],
+            answer["model"],
+            answer,
+            dialogue.get("annotators", ()),
+        )
         for dialogue in raw.json("persona_chat_usr/pc_usr_data.json")
         for answer in dialogue["responses"]
     ]
 
 
-def _row(history: str, fact: str, response: str, system: str, ratings: dict[str, list[int]]) -> dict[str, Any]:
+def _row(
+    history: str, fact: str, response: str, system: str, ratings: dict[str, list[int]], raters: Sequence[str] = ()
+) -> dict[str, Any]:
     kept = {quality: ratings[quality] for quality in QUALITIES}
-    return {"history": history, "fact": fact, "response": response, "system": system, "ratings": kept}
+    texts = {"history": history, "fact": fact, "response": response}
+    return {**texts, "system": system, "ratings": kept, "raters": tuple(raters)}

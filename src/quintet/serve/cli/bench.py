@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quintet import api
-from quintet.errors import UnknownName
+from quintet.errors import InputError, UnknownName
 from quintet.serve.cli import options, screen
+
+if TYPE_CHECKING:
+    from quintet.meta.inputs import Ratings, Scores
+    from quintet.meta.records import Record
 
 FORMATS = ("text", "markdown", "latex", "csv", "json")
 LEVELS = ("pooled", "by document", "by system")
@@ -32,6 +36,7 @@ Format = Annotated[str, typer.Option("--format", "-f", help="text, markdown, lat
 Plot = Annotated[str | None, typer.Option("--plot", help="Draw the figures (PNG and SVG) into this folder.")]
 Data = Annotated[str | None, typer.Option("--data", help="The folder that holds the benchmark files.")]
 Variant = Annotated[str, typer.Option("--variant", help="Another form of the same items, where a set has one.")]
+Statistics = Annotated[str, typer.Option("--stats", help="pearson, spearman, kendall, accuracy: what tables show.")]
 Baseline = Annotated[str, typer.Option("--baseline", help="Test every other metric against this one.")]
 
 
@@ -47,6 +52,7 @@ def bench(
     data: Data = None,
     variant: Variant = "",
     model: options.Model = None,
+    stats: Statistics = "spearman",
     baseline: Baseline = "",
     cache: options.Cache = None,
     no_cache: options.NoCache = False,
@@ -58,6 +64,8 @@ def bench(
         raise UnknownName("format", format, FORMATS)
     if level is not None and level not in LEVELS:
         raise UnknownName("level", level, LEVELS)
+    shown = options.names(stats) or ["spearman"]
+    drawn: list[tuple[str, Ratings, list[Scores]]] = []
     with screen.progress(None, "scoring") as tick:
         records = api.bench(
             sets,
@@ -73,15 +81,30 @@ def bench(
             cache=options.cache_choice(cache, no_cache),
             on_row=tick,
             on_note=lambda note: typer.echo(note, err=True),
+            on_judged=lambda *judged: drawn.append(judged),
+            accuracy="accuracy" in shown,
         )
-    typer.echo(records_table(records, format))
+    typer.echo(records_table(records, format, shown))
     if plot is not None:
-        from quintet.meta.plots import draw_all
+        _draw(records, drawn, Path(plot))
 
-        for path in draw_all(records, Path(plot)):
-            typer.echo(str(path), err=True)
+
+def _draw(records: list[Record], judged: list[tuple[str, Ratings, list[Scores]]], folder: Path) -> None:
+    """Bars, heat map and agreement of each set, and a scatter of each metric on each dimension."""
+    from quintet.meta.plots import draw_all, draw_scatters
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = draw_all(records, folder)
+        for name, ratings, scores in judged:
+            paths += draw_scatters(name, ratings, scores, records, folder)
+    except OSError as error:
+        raise InputError(f"cannot draw there ({error.strerror})", str(folder), "name a folder with --plot") from None
+    for path in paths:
+        typer.echo(str(path), err=True)
 
 
 def _named(text: str) -> tuple[str, str]:
+    """(NAME, FILE); no name where none was given."""
     name, equals, path = text.partition("=")
-    return (name, path) if equals else (Path(text).name.partition(".")[0], text)
+    return (name, path) if equals else ("", text)

@@ -34,12 +34,29 @@ def data(
 
         name = entry(show).name
         rows = [row for row in rows if row["name"] == name]
-    if json_ or show is not None:
+    if json_:
         typer.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+        return
+    if show is not None:
+        screen.console().print(
+            screen.plain_table(["about", show], [[key, _told(row[key])] for row in rows for key in row])
+        )
         return
     shown = ("name", "state", "split", "size", "systems", "task", "dimensions")
     table = [[", ".join(row[key]) if key == "dimensions" else row[key] for key in shown] for row in rows]
-    screen.console().print(screen.plain_table(shown, table, right=(3, 4)))
+    view = screen.console(wide=150)
+    view.print(screen.plain_table(shown, table, right=(3, 4)))
+    for row in rows:
+        if row["state"] in ("altered", "missing"):
+            problem = f" ({row['problem']})" if row["problem"] else ""
+            view.print(f"{row['name']}: {row['state']}{problem}; get it from {row['where']}", markup=False)
+    view.print("--show NAME tells scales, licence, citation and where to get a set.", markup=False)
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, dict):
+        return "\n".join(f"{key}: {' to '.join(map(str, v)) if isinstance(v, list) else v}" for key, v in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _row(found: Any) -> dict[str, Any]:

@@ -22,7 +22,7 @@ def people(set: Set, data: Data = None, json_: AsJson = False) -> None:
         typer.echo(json.dumps(found, indent=1))
         return
     view = screen.console()
-    rows = [[name, *(screen.number(row[key]) for key in ("spearman", "pearson", "kendall", "alpha"))]
+    rows = [[name, *(f"{row[key]:.4f}" for key in ("spearman", "pearson", "kendall", "alpha"))]
             for name, row in found["agreement"].items()]  # fmt: skip
     view.print(screen.plain_table(["dimension", "Spearman", "Pearson", "Kendall", "alpha"], rows, right=(1, 2, 3, 4)))
     view.print("Correlations: mean over the pairs of rating columns. Alpha: Krippendorff's, ordinal.\n", markup=False)
@@ -33,6 +33,8 @@ def people(set: Set, data: Data = None, json_: AsJson = False) -> None:
         view.print(
             "Weights: softmax of the regression from z-scored qualities to overall (USR, Figure 2).", markup=False
         )
+        if any(who.startswith("column") for who in found["overall"]):
+            view.print("Who gave which rating is not published: a column is a place, not a person.", markup=False)
 
 
 def _weights(who: str, told: dict[str, Any], names: list[str]) -> list[str]:
