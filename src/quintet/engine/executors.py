@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any, Protocol
@@ -160,6 +160,7 @@ class Processes:
 def _work(connection: Connection, threads: int) -> None:
     """A worker's life: one job, then chunk after chunk until nobody asks any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     # Before the job is read: that is what imports the libraries which look at it.
     os.environ.setdefault("QUINTET_THREADS", str(threads))
     try:
@@ -177,6 +178,14 @@ def _work(connection: Connection, threads: int) -> None:
             connection.send(reply)
     except (EOFError, OSError):
         return
+
+
+def _end_with_parent() -> None:
+    """A parent that was killed cannot end us; a chunk nobody waits for must not go on."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def taken_apart(error: Exception) -> tuple[type[QuintetError], tuple[Any, ...], dict[str, Any]]:
