@@ -314,3 +314,69 @@ def test_python_refuses_unequal_lengths() -> None:
 
     with pytest.raises(package.UserError, match=r"2.*3|3.*2"):
         package.score({"output": ["a", "b"], "source": ["a", "b", "c"]}, task="fact", cache=False)
+
+
+def test_words_the_model_does_not_know_match_only_themselves(tmp_path: Path) -> None:
+    pairs = [("🚀🚀", "🥑🥑"), ("🥑🥑", "🥑🥑")]
+    file = write_jsonl(tmp_path / "in.jsonl", [{"source": s, "output": o} for s, o in pairs])
+    run = quintet("score", file, "--task", "fact", "--out", "-", cwd=tmp_path)
+    rows = [json.loads(line) for line in run.stdout.splitlines()]
+    assert [row["consistency"] for row in rows] == [0.0, 1.0]
+    assert rows[0]["notes"] == ["most of the text is unknown to the model"]
+
+
+def test_our_own_output_is_input_again(tmp_path: Path) -> None:
+    file = write_jsonl(tmp_path / "in.jsonl", ROWS)
+    arguments = ["--task", "fact", "--model", "fake:embedder"]
+    assert quintet("score", file, *arguments, "--evidence", "--out", "one.jsonl", cwd=tmp_path).returncode == 0
+    assert quintet("score", "one.jsonl", *arguments, "--out", "two.jsonl", cwd=tmp_path).returncode == 0
+    assert "quintet.consistency" in read_jsonl(tmp_path / "two.jsonl")[0]
+
+
+def test_limit_never_cuts_the_input_file(tmp_path: Path) -> None:
+    file = write_jsonl(tmp_path / "in.jsonl", ROWS)
+    one_line(quintet("score", file, *REDUNDANCY, "--limit", "1", "--out", file, cwd=tmp_path), "--limit")
+    assert read_jsonl(file) == ROWS
+    assert quintet("score", file, *REDUNDANCY, "--out", file, cwd=tmp_path).returncode == 0
+    assert len(read_jsonl(file)) == 2
+
+
+def test_a_table_without_rows_is_named(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("output\n")
+    one_line(quintet("score", "in.csv", *REDUNDANCY, "--out", "out.csv", cwd=tmp_path), "in.csv", "no rows")
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_full_disk_and_a_reader_that_leaves(tmp_path: Path) -> None:
+    file = write_jsonl(tmp_path / "in.jsonl", ROWS * 500)
+    command = f"{sys.executable} -m quintet score {file} --metric gruen-redundancy --no-cache --format jsonl"
+    left = subprocess.run(["bash", "-c", f"{command} | head -1; exit ${{PIPESTATUS[0]}}"], capture_output=True)
+    assert left.returncode == 0, left.stderr
+    full = subprocess.run(["bash", "-c", f"{sys.executable} -m quintet tasks > /dev/full"], capture_output=True)
+    assert full.returncode == 2
+    assert full.stderr.count(b"\n") == 1
+
+
+def test_a_terminal_without_unicode(tmp_path: Path) -> None:
+    file = write_jsonl(tmp_path / "in.jsonl", [{"output": "naïve 🥑 text here"}])
+    done = subprocess.run(
+        [sys.executable, "-m", "quintet", "score", str(file), *REDUNDANCY, "--no-cache"], capture_output=True,
+        env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
+    rows = [{"output": f"Sentence {n} of many. It is about {n % 13}.", "source": f"thing {n}"} for n in range(20_000)]
+    file = write_jsonl(tmp_path / "in.jsonl", rows)
+    command = [sys.executable, "-m", "quintet", "score", str(file), "--task", "fact", "--model", "fake:embedder"]
+    process = subprocess.Popen([*command, "--cache", str(tmp_path / "c.sqlite")], stderr=subprocess.PIPE,
+                               stdout=subprocess.DEVNULL)  # fmt: skip
+    deadline = time.monotonic() + 60
+    while _stored(tmp_path / "c.sqlite") < 256 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130, error
+    assert b"run the same command to go on" in error
+    assert b"Traceback" not in error

@@ -29,7 +29,7 @@ _SOURCE = """source sources src document documents doc docs article articles inp
 input_text original original_text mr meaning_representation triples table_text"""
 _REFERENCES = """reference references ref refs reference_summary reference_response expected_output expectations
 expected_response gold_summary gold_response ground_truth groundtruth human_reference highlights target_text"""
-_CONTEXT = "fact facts knowledge evidence context contexts retrieval_context grounding"
+_CONTEXT = "fact facts knowledge context contexts retrieval_context grounding"
 _HISTORY = "history dialogue_history dialog_history conversation_history chat_history previous_turns messages"
 _FALLBACKS = {  # names that say little: taken only when nothing clearer is there
     "answer": "output",
@@ -90,7 +90,7 @@ TASK_CLAIMS: dict[str, dict[str, tuple[Claim, ...]]] = {
         "sentence": (Claim("output", WEAK),),
         "premise": (Claim("source"),),
         "grounding": (Claim("source"),),
-        "evidence": (Claim("source"),),
+        "evidence": (Claim("source", LAST),),  # our own output has a column of this name too
         "knowledge": (Claim("source"),),
         "fact": (Claim("source"),),
         "facts": (Claim("source"),),

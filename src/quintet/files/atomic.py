@@ -1,8 +1,9 @@
-"""Where written bytes go: FILE.part, renamed to FILE only when all is well; or standard output."""
+"""Where written bytes go: FILE.PROCESS.part, renamed to FILE only when all is well; or standard output."""
 
 from __future__ import annotations
 
 import contextlib
+import glob
 import gzip
 import os
 import sys
@@ -14,6 +15,26 @@ from quintet.errors import InputError
 from quintet.files.streams import STDIN
 
 PART = ".part"
+
+
+def _part_of(final: Path) -> Path:
+    """A name no other run uses; what a killed run left behind is cleared away."""
+    for stale in final.parent.glob(f"{glob.escape(final.name)}.*{PART}"):
+        number = stale.name.removesuffix(PART).rpartition(".")[2]
+        if number.isdigit() and not _alive(int(number)):
+            with contextlib.suppress(OSError):
+                stale.unlink()
+    return final.with_name(f"{final.name}.{os.getpid()}{PART}")
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it is there, but somebody else's
+        return True
+    return True
 
 
 class Target:
@@ -35,7 +56,7 @@ class Target:
             if final.is_dir():
                 raise InputError("is a folder", self.name, "name a file")
             if not direct:
-                self._final, self._part = final, final.with_name(final.name + PART)
+                self._final, self._part = final, _part_of(final)
             self.stream = open(self._part or final, "wb")  # noqa: SIM115 (closed by finish or abandon)
         self._closing.append(self.stream)
         if final.suffix.lower() == ".gz":

@@ -10,10 +10,11 @@ import hashlib
 import re
 import threading
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from quintet.errors import InputError, ModelError
+from quintet.errors import InputError, MissingExtra, ModelError
 from quintet.models import catalog, folder
 from quintet.models.hub import PICKLES, snapshot
 
@@ -59,6 +60,8 @@ def _open(spec: str, role: str) -> Any:
         found = catalog.entry(name)
         _check_role(spec, found.role, role)
         return _open_onnx(catalog.verify(found), role, found.identity)
+    if kind == "hf" and find_spec("torch") is None:
+        raise MissingExtra("torch", "torch", f"the model {spec}")
     path = _local_folder(name) if kind == "dir" else snapshot(*revision_of(name))
     if _holds_graph(path):
         _check_role(spec, folder.describe(path).role, role)

@@ -37,7 +37,11 @@ def embed_layers(
     results = [
         {
             layer: TokenVectors(
-                text, *_framed_offsets(pieces, len(text)), np.empty((len(pieces) + 2, width), np.float32), lost
+                text,
+                *_framed_offsets(pieces, len(text)),
+                np.empty((len(pieces) + 2, width), np.float32),
+                lost,
+                np.concatenate([[False], pieces.ids == subwords.unknown, [False]]),
             )
             for layer in layers
         }

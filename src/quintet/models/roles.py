@@ -29,6 +29,8 @@ class TokenVectors:
     """(sub-words, width), as the model gives them, not normalised."""
     cut: int = 0
     """Sub-words at the end of the text that the model did not see."""
+    unknown: NDArray[np.bool_] | None = None
+    """Sub-words that the vocabulary does not have: they all look the same to the model."""
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -36,7 +38,8 @@ class TokenVectors:
     @property
     def inner(self) -> TokenVectors:
         """Without the two special tokens."""
-        return TokenVectors(self.text, self.starts[1:-1], self.ends[1:-1], self.vectors[1:-1], self.cut)
+        unknown = None if self.unknown is None else self.unknown[1:-1]
+        return TokenVectors(self.text, self.starts[1:-1], self.ends[1:-1], self.vectors[1:-1], self.cut, unknown)
 
     def token(self, index: int) -> str:
         return self.text[self.starts[index] : self.ends[index]]

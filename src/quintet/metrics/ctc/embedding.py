@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from quintet.metrics.ctc.alignment import NO_GROUNDS, Alignment
 from quintet.models.roles import TokenVectors
 
+UNKNOWN_WORDS = "most of the text is unknown to the model"
 _BLOCK = 4096
 """Columns of the cosine matrix held at once, so that a text of a megabyte fits in memory."""
 
@@ -26,6 +27,7 @@ def align_vectors(a: TokenVectors, b: TokenVectors, mean: NDArray[np.float32] | 
         left = _unit_length(inner_a.vectors, mean)
         for start in range(0, len(inner_b), _BLOCK):
             cosines = left @ _unit_length(inner_b.vectors[start : start + _BLOCK], mean).T
+            _part_strangers(cosines, inner_a, inner_b, start)
             winner = cosines.argmax(axis=1)
             top = cosines[np.arange(len(left)), winner]
             better = top > values
@@ -34,8 +36,23 @@ def align_vectors(a: TokenVectors, b: TokenVectors, mean: NDArray[np.float32] | 
     found = best >= 0
     support[found, 0], support[found, 1] = inner_b.starts[best[found]], inner_b.ends[best[found]]
     flags = () if len(inner_b) else (NO_GROUNDS,)
+    if inner_a.unknown is not None and inner_a.unknown.sum() > len(inner_a) / 2:
+        flags = (*flags, UNKNOWN_WORDS)
     clipped = np.clip(values, -1.0, 1.0)
     return Alignment(a.text, inner_a.starts, inner_a.ends, clipped, support, a.cut, b.cut, flags=flags)
+
+
+def _part_strangers(cosines: NDArray[np.float32], a: TokenVectors, b: TokenVectors, start: int) -> None:
+    """Two words the vocabulary does not have look the same to the model: they match only if they are the same."""
+    if a.unknown is None or b.unknown is None:
+        return
+    columns = np.flatnonzero(b.unknown[start : start + _BLOCK])
+    if not len(columns):
+        return
+    there = [b.token(start + int(column)) for column in columns]
+    for row in np.flatnonzero(a.unknown):
+        here = a.token(int(row))
+        cosines[row, columns[[word != here for word in there]]] = 0.0
 
 
 def _unit_length(vectors: NDArray[np.float32], mean: NDArray[np.float32] | None) -> NDArray[np.float32]:

@@ -15,7 +15,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given in (["--version"], ["-V"]):
         print(f"quintet {__version__}")
         return
-    sys.exit(_run(given))
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a terminal that cannot show a character shows a mark instead
+            stream.reconfigure(errors="replace")
+    code = _run(given)
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = code or (0 if isinstance(error, BrokenPipeError) else _say(f"the output cannot be written ({error})", 2))
+    sys.exit(code)
+
+
+_STOPPED = "stopped; what was scored is kept, run the same command to go on"
 
 
 def _run(given: list[str]) -> int:
@@ -28,17 +40,23 @@ def _run(given: list[str]) -> int:
         from quintet.serve.cli.app import app
 
         code = app(args=given, prog_name="quintet", standalone_mode=False)
+        if code == 130:  # typer turns Ctrl-C into this
+            return _say(_STOPPED, 130)
         return code if isinstance(code, int) else 0
     except QuintetError as error:
         return _say(str(error), error.exit_code)
     except typer.Exit as leave:
         return leave.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        return _say("stopped; what was scored is kept, run the same command to go on", 130)
+        return _say(_STOPPED, 130)
+    except SystemExit as leave:  # typer ends so itself when the reader of our output goes away
+        return 0 if type(sys.stdout).__name__ == "PacifyFlushWrapper" else int(leave.code or 0)
     except BrokenPipeError:
         # The reader of our output went away; keep Python from complaining while it closes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        return _say(f"the output cannot be written ({error.strerror or error})", 2)
     except Exception as error:
         if hasattr(error, "format_message"):  # a usage error; typer may carry its own copy of click
             return _say(f"{error.format_message()} (see quintet --help)", 2)

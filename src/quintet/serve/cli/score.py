@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import closing, nullcontext
+from os.path import realpath
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +16,7 @@ from quintet.core.item import Scored
 from quintet.core.result import flat_row, row_layout
 from quintet.engine.plan import Plan
 from quintet.engine.run import Tally
-from quintet.errors import UnknownName
+from quintet.errors import InputError, UnknownName
 from quintet.serve.cli import options, screen
 from quintet.serve.cli.spent import spent
 from quintet.serve.cli.summary import Summary
@@ -59,6 +60,8 @@ def score(
     from quintet.files.writers import open_writer
 
     chosen = _format(format, out)
+    if limit is not None and out is not None and realpath(out) == realpath(file):
+        raise InputError("--limit would drop the other rows of the input", out, "name another file with --out")
     with open_items(file, input_format, task, columns, skip_bad=skip_bad, limit=limit) as items:
         plan = api.make_plan(task, options.names(dims), metric, items.present, model, task_file)
         tally, summary = Tally(), Summary(plan)
@@ -80,6 +83,8 @@ def score(
                     writer.write(flat_row(scored, layout))
                 elif len(shown) < SHOWN_ROWS:
                     shown.append(scored)
+            if tally.rows == 0:
+                raise InputError("has no rows", file, "give at least one")
     _report(plan, shown, summary, tally, to_stdout=writer is None or out not in (None, "-"))
     if writer is not None and writer.replaced:
         note = f"{writer.replaced} characters that are no Unicode text were written as U+FFFD"
@@ -107,7 +112,7 @@ def _total(file: str, limit: int | None) -> int | None:
 def _format(format: str | None, out: str | None) -> str:
     from quintet.files.writers import format_of
 
-    chosen = format or ("table" if out is None or out == "-" else format_of(out) or "jsonl")
+    chosen = format or ("table" if out is None else format_of(out) or "jsonl")
     if chosen not in FORMATS:
         raise UnknownName("format", chosen, FORMATS)
     return chosen
