@@ -97,3 +97,9 @@ def test_metric_families_do_not_import_one_another() -> None:
             parts = name.split(".")
             if parts[:2] == ["quintet", "metrics"] and len(parts) > 2 and parts[2] in families:
                 assert parts[2] == family, f"{family} imports {parts[2]}"
+
+
+def test_no_two_test_modules_share_a_name() -> None:
+    # pytest imports them by name: the second would not be collected.
+    names = [path.name for path in Path(__file__).parent.rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))
