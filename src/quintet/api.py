@@ -288,15 +288,14 @@ def _foreign_scores(path: str | Path, called: str, benchmark: Benchmark, folder:
 def read_scores_file(path: str | Path, called: str, benchmark: Benchmark) -> list[Scores]:
     """A file of scores made elsewhere, any table format, matched by id."""
     from quintet.data.dimension_names import own_name
-    from quintet.files.score_rows import score_rows
+    from quintet.files.score_rows import score_rows, stem
     from quintet.files.tables import open_table
     from quintet.meta.inputs import read_scores
 
     with open_table(str(path)) as table:
         rows = score_rows(table, [(e.id, e.output) for e in benchmark.examples])
     rows = [{own_name(key, benchmark.dimensions): value for key, value in row.items()} for row in rows]
-    stem = Path(path).name.partition(".")[0]
-    return read_scores(rows, benchmark.dimensions, called or stem, str(path), given=bool(called))
+    return read_scores(rows, benchmark.dimensions, called or stem(str(path)), str(path), given=bool(called))
 
 
 def compare(

@@ -2,19 +2,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from quintet.files.paths import cache_folder, data_folder
+from quintet.files.paths import cache_folder
 
 
-def test_folders_follow_the_environment(monkeypatch, tmp_path):
-    for name in ("QUINTET_CACHE", "QUINTET_DATA", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
+def test_the_cache_follows_the_environment(monkeypatch, tmp_path):
+    for name in ("QUINTET_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache_folder() == tmp_path / ".cache" / "quintet"
-    assert data_folder() == tmp_path / ".local" / "share" / "quintet"
     monkeypatch.setenv("XDG_CACHE_HOME", "/x")
-    monkeypatch.setenv("XDG_DATA_HOME", "/y")
-    assert (cache_folder(), data_folder()) == (Path("/x/quintet"), Path("/y/quintet"))
+    assert cache_folder() == Path("/x/quintet")
     monkeypatch.setenv("QUINTET_CACHE", "~/c")
-    monkeypatch.setenv("QUINTET_DATA", "/d")
-    assert (cache_folder(), data_folder()) == (tmp_path / "c", Path("/d"))
+    assert cache_folder() == tmp_path / "c"
     assert not (tmp_path / "c").exists()

@@ -8,12 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from quintet.meta.distributions import incomplete_beta, normal_cdf, normal_quantile, t_cdf, t_two_sided
-
-
-@given(st.floats(-30, 30))
-def test_normal_cdf_agrees_with_scipy(x):
-    assert normal_cdf(x) == pytest.approx(stats.norm.cdf(x), rel=1e-12, abs=1e-300)
+from quintet.meta.distributions import incomplete_beta, normal_quantile, t_cdf, t_two_sided
 
 
 @given(st.floats(1e-9, 1 - 1e-9))

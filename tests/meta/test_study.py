@@ -111,7 +111,7 @@ def test_a_study_is_repeatable():
 
 
 def test_judge_takes_annotators():
-    assert judge(SINGLE, GOOD) == judge(SINGLE.mean(axis=1), GOOD)
+    assert judge(SINGLE, GOOD) == judge(SINGLE.mean(axis=1).round(10), GOOD)
     assert str(judge(SINGLE, GOOD, statistic="kendall", level="by document", documents=DOCUMENTS)).startswith(
         "n=40 in 10 documents, by document Kendall ."
     )

@@ -36,7 +36,7 @@ def scores_by_system(
     files: Sequence[str], dims: Sequence[str] | None
 ) -> list[tuple[str, list[str], dict[str, list[float]]]]:
     """(system, ids, dimension to scores): one system per file, or the systems of one file, paired by its documents."""
-    named = [_named(text) for text in files]
+    named = [(name or stem(path), path) for name, path in map(named_file, files)]
     if len(named) == 1:
         return _systems_of(named[0][1], dims)
     tables = [(name, read_score_rows(path)) for name, path in named]
@@ -132,6 +132,11 @@ def _plain(text: Any) -> str:
     return " ".join(str(text).split())
 
 
-def _named(text: str) -> tuple[str, str]:
+def named_file(text: str) -> tuple[str, str]:
+    """`NAME=FILE` or FILE as (name, path); no name where none was given."""
     name, equals, path = text.partition("=")
-    return (name, path) if equals else (Path(text).name.partition(".")[0], text)
+    return (name, path) if equals else ("", text)
+
+
+def stem(path: str) -> str:
+    return Path(path).name.partition(".")[0]

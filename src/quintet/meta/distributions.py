@@ -10,11 +10,6 @@ _CLOSE = 1e-15
 _MOST_STEPS = 10_000
 
 
-def normal_cdf(x: float) -> float:
-    # erfc keeps the digits of the lower tail, where 1 + erf would lose them.
-    return 0.5 * math.erfc(-x / math.sqrt(2.0))
-
-
 def normal_quantile(p: float) -> float:
     return NormalDist().inv_cdf(p)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from quintet.data.rated import mean_of_rows
 from quintet.errors import InputError, UnknownName
 from quintet.meta.coefficients import Array
 from quintet.meta.correlate import Layout
@@ -49,7 +50,7 @@ class Ratings:
         if dimension not in self.values:
             raise UnknownName("dimension", dimension, self.values)
         table = np.asarray(self.values[dimension], dtype=np.float64)
-        return mean_over_annotators(table) if table.ndim == 2 else table
+        return mean_of_rows(table) if table.ndim == 2 else table
 
     def single_ratings(self, dimension: str) -> Array | None:
         """Items by annotators, where at least two are known."""
@@ -140,13 +141,6 @@ def check_ids(ids: Sequence[str], where: str) -> None:
         if name in seen:
             raise InputError(f"the id {name!r} occurs twice", where, "ids must be unique to match scores and ratings")
         seen.add(name)
-
-
-def mean_over_annotators(table: Array) -> Array:
-    given = np.isfinite(table)
-    count = given.sum(axis=1)
-    total = np.where(given, table, 0.0).sum(axis=1)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
 def _complete(names: Names | None) -> Sequence[str] | None:

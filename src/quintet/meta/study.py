@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from quintet._version import __version__
 from quintet.core.signature import signature
+from quintet.data.rated import mean_of_rows
 from quintet.errors import InputError, UnknownName
 from quintet.meta.agreement import human_ceiling, one_against_the_rest
 from quintet.meta.coefficients import Array
@@ -26,7 +27,7 @@ from quintet.meta.correlate import (
     Nan,
     correlate_rows,
 )
-from quintet.meta.inputs import Names, Ratings, Scores, mean_over_annotators
+from quintet.meta.inputs import Names, Ratings, Scores
 from quintet.meta.pairwise import pairwise_accuracy
 from quintet.meta.records import CEILING, HUMAN, Record
 from quintet.meta.significance import (
@@ -289,7 +290,7 @@ class _Run:
                 continue
             single, rest = one_against_the_rest(table)
             draws = self._draws(rest, [list(single)])[0]
-            low, high = interval(mean_over_annotators(draws.T), self.study.confidence)
+            low, high = interval(mean_of_rows(draws.T), self.study.confidence)
             n = int(np.isfinite(table).any(axis=1).sum())
             groups = {BY_DOCUMENT: self.layout.documents, BY_SYSTEM: self.layout.systems}.get(self.study.level, n)
             records.append(

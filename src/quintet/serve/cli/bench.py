@@ -58,6 +58,7 @@ def bench(
     no_cache: options.NoCache = False,
 ) -> None:
     """Correlations with human ratings, with n, level and a bootstrap interval; by default of the bundled evaluator."""
+    from quintet.files.score_rows import named_file
     from quintet.meta.tables import records_table
 
     if format not in FORMATS:
@@ -70,7 +71,7 @@ def bench(
         records = api.bench(
             sets,
             metric,
-            scores=[_named(text) for text in scores or []],
+            scores=[named_file(text) for text in scores or []],
             dims=options.names(dims),
             level=level,
             exclude_systems=exclude_systems or (),
@@ -102,9 +103,3 @@ def _draw(records: list[Record], judged: list[tuple[str, Ratings, list[Scores]]]
         raise InputError(f"cannot draw there ({error.strerror})", str(folder), "name a folder with --plot") from None
     for path in paths:
         typer.echo(str(path), err=True)
-
-
-def _named(text: str) -> tuple[str, str]:
-    """(NAME, FILE); no name where none was given."""
-    name, equals, path = text.partition("=")
-    return (name, path) if equals else ("", text)
