@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +56,10 @@ def test_a_recipe_runs_and_its_folder_opens(name: str, trained) -> None:
     assert {"config.json", "model.safetensors", "tokenizer.json"} <= set(table["sha256"])
     assert table["data"][0]["licence"] == "made up for quintet"
     logs = list(folder.parent.rglob("log.jsonl"))
+    assert logs
     assert all("loss" in json.loads(line) for log in logs for line in log.read_text().splitlines())
+    if find_spec("matplotlib"):
+        assert (folder.parent / "curve.png").read_bytes().startswith(b"\x89PNG")
     made = open_trained(folder)
     items = made.head.prepare(_items(result.recipe, _data_folder(None, True))[0][:4])
     batch = _moved(made.head.collate(items, 0), made.network)
@@ -78,6 +83,32 @@ def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
     run_recipe("im2-vup", out=tmp_path, smoke=True, device="cpu", progress=lambda *a: calls.append(a[1]))
     assert calls == [1, 2, 3, 4]
     assert (tmp_path / "model" / "model.safetensors").read_bytes() == before
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_run_that_was_cut_off_goes_on_from_its_checkpoint(name: str, tmp_path: Path, trained) -> None:
+    """The last checkpoint and the model are lost; what comes out is the same to the byte."""
+    whole = trained(name).folder
+    shutil.copytree(whole.parent, tmp_path / "cut")
+    shutil.rmtree(tmp_path / "cut" / "model")
+    last = max((tmp_path / "cut" / "run").rglob("log.jsonl")).parent
+    found = sorted((last / "checkpoints").glob("step-*"))
+    assert len(found) == 2, "steps 2 and 4"
+    shutil.rmtree(found[-1])
+    steps: list[int] = []
+    again = run_recipe(name, out=tmp_path / "cut", smoke=True, device="cpu", progress=lambda *a: steps.append(a[1]))
+    assert steps == [3, 4]
+    assert (again.folder / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
+
+
+def test_all_dimensions_at_once_without_stages(tmp_path: Path) -> None:
+    """Multi-task learning is a recipe without [continual]."""
+    plain = (Path(recipe.__file__).parent / "recipes" / "unieval-summarization.toml").read_text(encoding="utf-8")
+    start, end = plain.index("[continual]"), plain.index("[smoke.data]")
+    (tmp_path / "mixed.toml").write_text(plain[:start] + plain[end:], encoding="utf-8")
+    made = run_recipe(tmp_path / "mixed.toml", out=tmp_path / "out", smoke=True, device="cpu")
+    assert (tmp_path / "out" / "run" / "log.jsonl").exists()
+    assert made.steps == 4
 
 
 def test_continual_learning_goes_stage_by_stage(trained) -> None:
@@ -174,8 +205,6 @@ def test_wrong_models_are_named_in_one_line(tmp_path: Path, trained) -> None:
 
 
 def test_missing_tensors_are_named(tmp_path: Path, trained) -> None:
-    import shutil
-
     from safetensors.torch import load_file, save_file
 
     for name, kind in (("gruen-acceptability", "sequence"), ("im2-vup", "encoder")):

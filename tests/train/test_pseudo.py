@@ -157,7 +157,7 @@ def test_every_relation_of_ctc(relation: str) -> None:
         assert all(word == word.casefold() and " " not in word for word in item.words)
     targets = ctc.targets(records, 8, Random(0), relation=relation)
     assert all(isinstance(item, TargetItem) for item in targets)
-    if ctc.RELATIONS[relation][2] == "mean":
+    if ctc.RELATIONS[relation][1] == "mean":
         assert all(0 <= item.target <= 1 for item in targets)
 
 
@@ -173,6 +173,43 @@ def test_facts_have_the_form_of_topical_chat() -> None:
     dialogue = Dialogue(("Hi.", "The old cat sat on the red mat in the sun."), ("", ""))
     items = ctc.words([dialogue], 0, Random(2), relation="fact_history_to_response")
     assert items[0].context == "nofact\n\n\nhi."
+
+
+FACT = "Cats sleep sixteen hours a day. They purr.\nLions are big cats that live in Africa."
+
+
+def test_facts_of_topical_chat_are_one_line_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(ctc, "construct", lambda y1, *_: seen.append(y1))
+    for seed in range(6):
+        ctc.words([Dialogue(("Hi.", "Yes."), (FACT, FACT))], 0, Random(seed), relation="fact_to_response")
+    assert set(seen) == set(FACT.splitlines())
+
+
+def test_facts_of_personachat_are_sentences_in_other_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(ctc, "construct", lambda y1, *_: seen.append(y1))
+    options = {"relation": "fact_to_response", "facts": "persona", "paraphraser": lambda text, rng: f"<{text}>"}
+    for seed in range(12):
+        ctc.words([Dialogue(("Hi.", "Yes."), (FACT, FACT))], 0, Random(seed), **options)
+    assert {y1.count("<") for y1 in seen} == {1, 2, 3}
+    assert ctc._fact_lines(FACT, "persona").splitlines()[1] == "your persona: Lions are big cats that live in Africa."
+
+
+def test_references_may_be_y1(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(ctc, "construct", lambda y1, *_: seen.append(y1))
+    ctc.words([Document("A. B. C.", "The old cat sat.")], 0, Random(0), y1="reference", paraphraser="none")
+    assert seen == ["The old cat sat."]
+
+
+def test_unknown_choices_of_ctc_are_named() -> None:
+    with pytest.raises(UnknownName, match="did you mean reference"):
+        ctc.words(read("documents"), 1, Random(0), y1="referenc")
+    with pytest.raises(UnknownName, match="did you mean persona"):
+        ctc.words(read("documents"), 1, Random(0), facts="personas")
+    with pytest.raises(InputError, match="paraphraser must be rules, none or seq2seq:MODEL"):
+        ctc.words(read("documents"), 1, Random(0), paraphraser="magic")
 
 
 def test_order_pairs_are_two_sides_of_one_split() -> None:

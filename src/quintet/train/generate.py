@@ -11,13 +11,14 @@ from random import Random
 from typing import Any
 
 import torch
+from rapidfuzz.distance import Levenshtein
 
 from quintet.errors import InputError
 from quintet.text.chunks import split_words
 from quintet.text.masks import MASK, Template
 from quintet.train.infill import Infiller
 from quintet.train.opening import Base, open_base
-from quintet.train.pseudo.rewrite import Responder
+from quintet.train.pseudo.rewrite import Paraphraser, Responder
 
 NUCLEUS = 0.95
 
@@ -144,3 +145,29 @@ def causal_responder(spec: str, longest: int = 40) -> Responder:
         return text or None
 
     return reply
+
+
+def seq2seq_paraphraser(spec: str, candidates: int = 10) -> Paraphraser:
+    """CTC's way: `paraphrase: SENTENCE`, ten samples (top 120, nucleus 0.95), the one furthest in characters."""
+    base = open_base(spec, "seq2seq")
+    base.network.eval()
+    coder = base.encoder
+
+    def paraphrase(sentence: str, rng: Random) -> str:
+        ids = [*([] if coder.first is None else [coder.first]), *coder.pieces(f"paraphrase: {sentence}")[0]]
+        torch.manual_seed(rng.getrandbits(31))
+        with torch.no_grad():
+            out = base.network.generate(
+                torch.tensor([[*ids[:500], coder.last]]),
+                do_sample=True,
+                top_k=120,
+                top_p=NUCLEUS,
+                num_return_sequences=candidates,
+                max_length=256,
+            )
+        texts = [coder.tokenizer.decode(row.tolist(), skip_special_tokens=True).strip() for row in out]
+        return max(
+            (text for text in texts if text), key=lambda text: Levenshtein.distance(text, sentence), default=sentence
+        )
+
+    return paraphrase

@@ -85,7 +85,7 @@ def test_facts_and_relations_are_those_of_training():
     from quintet.metrics.ctc.relations import TRAINED_ON
     from quintet.train.pseudo import ctc
 
-    assert {name: how for name, (_, _, how) in ctc.RELATIONS.items()} == TRAINED_ON
+    assert {name: how for name, (_, how) in ctc.RELATIONS.items()} == TRAINED_ON
     for fact in ("cats purr\n\ndogs bark", "one line", "", "_nofact"):
         expected = ctc._fact_lines("" if fact == "_nofact" else fact).strip()
         assert (

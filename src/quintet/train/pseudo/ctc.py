@@ -2,15 +2,18 @@
 
 Relations (paper §3.3, released construction script):
     doc_to_summ               y1 = 1 to 3 sentences of a TextRank summary, paraphrased; context = document
+                              (y1 = "reference": the gold summary instead, the paper's ablation)
     summ_to_ref               y1 = reference, paraphrased; context = the same reference
     sent_to_sent              y1 = a sentence, paraphrased; context = the same sentence
     fact_history_to_response  y1 = gold response, as it is; context = fact and history
-    fact_to_response          y1 = sentences of the fact; context = fact
+    fact_to_response          y1 = one line of the fact as it is (facts = "topical"), or one to three of its sentences,
+                              paraphrased ("persona"); context = fact
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -20,7 +23,7 @@ from quintet.text.sentences import sentences
 from quintet.text.textrank import summarize
 from quintet.train.infill import Infiller, ngram_infiller
 from quintet.train.items import TargetItem, WordItem
-from quintet.train.pseudo.rewrite import Paraphraser, identity_paraphraser, rule_paraphraser
+from quintet.train.pseudo.rewrite import Paraphraser, identity_paraphraser, open_paraphraser
 from quintet.train.rows import Dialogue, Document, Record
 
 Pair = tuple[str, str]
@@ -30,70 +33,95 @@ SUMMARY_RATIO = 0.9
 """The release loops over ratios up to 0.9 without a break, so the last one counts."""
 
 
+FACT_PREFIXES: Mapping[str, str] = {"topical": "fact: ", "persona": "your persona: "}
+"""How each corpus writes the lines of a fact."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a recipe may choose where the release has one way per corpus."""
+
+    paraphrase: Paraphraser
+    y1: str = "extractive"
+    facts: str = "topical"
+
+
 def _split(text: str) -> list[str]:
     return [piece.text for piece in sentences(text)]
 
 
-def _summaries(records: Sequence[Record], rng: Random, paraphrase: Paraphraser) -> Iterator[Pair]:
+def _rewritten(text: str, rng: Random, paraphrase: Paraphraser) -> str:
+    return " ".join(paraphrase(part, rng) for part in _split(text))
+
+
+def _summaries(records: Sequence[Record], rng: Random, choices: Choices) -> Iterator[Pair]:
     for record in records:
         if not isinstance(record, Document):
             continue
         document = " ".join(record.text.split()[:DOCUMENT_WORDS])
+        if choices.y1 == "reference":
+            if record.summary.strip():
+                yield _rewritten(record.summary, rng, choices.paraphrase), document
+            continue
         parts = _split(document)
         ranked = summarize(parts, SUMMARY_RATIO)
         count = rng.randint(1, 3)
         if len(ranked) >= count:
             chosen = sorted(rng.sample(ranked, count))
-            yield " ".join(paraphrase(parts[i], rng) for i in chosen), document
+            yield " ".join(choices.paraphrase(parts[i], rng) for i in chosen), document
 
 
-def _references(records: Sequence[Record], rng: Random, paraphrase: Paraphraser) -> Iterator[Pair]:
+def _references(records: Sequence[Record], rng: Random, choices: Choices) -> Iterator[Pair]:
     for record in records:
         if isinstance(record, Document) and record.summary.strip():
-            yield " ".join(paraphrase(part, rng) for part in _split(record.summary)), record.summary
+            yield _rewritten(record.summary, rng, choices.paraphrase), record.summary
 
 
-def _single_sentences(records: Sequence[Record], rng: Random, paraphrase: Paraphraser) -> Iterator[Pair]:
+def _single_sentences(records: Sequence[Record], rng: Random, choices: Choices) -> Iterator[Pair]:
     for record in records:
         texts = [record.text] if isinstance(record, Document) else getattr(record, "turns", ())
         for text in texts:
             for sentence in _split(text):
-                yield paraphrase(sentence, rng), sentence
+                yield choices.paraphrase(sentence, rng), sentence
 
 
-def _responses(records: Sequence[Record], rng: Random, paraphrase: Paraphraser) -> Iterator[Pair]:
+def _responses(records: Sequence[Record], rng: Random, choices: Choices) -> Iterator[Pair]:
+    """Gold responses as they are: the release does not paraphrase them."""
     for record in records:
         if isinstance(record, Dialogue):
             for turn in range(1, len(record.turns)):
                 history = "\n".join(record.turns[:turn])
-                yield record.turns[turn], f"{_fact_lines(record.fact(turn)).strip()}\n\n\n{history.strip()}"
+                fact = _fact_lines(record.fact(turn), choices.facts).strip()
+                yield record.turns[turn], f"{fact}\n\n\n{history.strip()}"
 
 
-def _facts(records: Sequence[Record], rng: Random, paraphrase: Paraphraser) -> Iterator[Pair]:
+def _facts(records: Sequence[Record], rng: Random, choices: Choices) -> Iterator[Pair]:
     seen: set[str] = set()
     for record in records:
         for fact in record.facts if isinstance(record, Dialogue) else ():
-            parts = _split(fact)
+            parts = _split(fact) if choices.facts == "persona" else [line for line in fact.splitlines() if line.strip()]
             if fact in seen or not parts:
                 continue
             seen.add(fact)
-            chosen = sorted(rng.sample(range(len(parts)), rng.randint(1, min(3, len(parts)))))
-            yield " ".join(paraphrase(parts[i], rng) for i in chosen), _fact_lines(fact)
+            most, paraphrase = (3, choices.paraphrase) if choices.facts == "persona" else (1, identity_paraphraser)
+            chosen = sorted(rng.sample(range(len(parts)), rng.randint(1, min(most, len(parts)))))
+            yield " ".join(paraphrase(parts[i], rng) for i in chosen), _fact_lines(fact, choices.facts)
 
 
-def _fact_lines(fact: str) -> str:
-    """Topical-Chat's form: each line begins with `fact: `; a missing one reads `nofact`."""
-    return "".join(f"fact: {line}\n" for line in fact.splitlines() if line.strip()) or "nofact\n"
+def _fact_lines(fact: str, corpus: str = "topical") -> str:
+    """Each line after the corpus' prefix; a missing fact reads `nofact`."""
+    prefix = FACT_PREFIXES[corpus]
+    return "".join(f"{prefix}{line}\n" for line in fact.splitlines() if line.strip()) or "nofact\n"
 
 
-RELATIONS: Mapping[str, tuple[Callable[..., Iterator[Pair]], bool, str]] = {
-    "doc_to_summ": (_summaries, True, "mean"),
-    "summ_to_ref": (_references, True, "mean"),
-    "sent_to_sent": (_single_sentences, True, "mean"),
-    "fact_history_to_response": (_responses, False, "sum"),
-    "fact_to_response": (_facts, True, "sum"),
+RELATIONS: Mapping[str, tuple[Callable[..., Iterator[Pair]], str]] = {
+    "doc_to_summ": (_summaries, "mean"),
+    "summ_to_ref": (_references, "mean"),
+    "sent_to_sent": (_single_sentences, "mean"),
+    "fact_history_to_response": (_responses, "sum"),
+    "fact_to_response": (_facts, "sum"),
 }
-"""Relation: source of y1, whether it is paraphrased, how R's target is summed up (sums leave stop words out)."""
+"""Relation: source of y1, how R's target is summed up (sums leave stop words out)."""
 
 
 def words(
@@ -106,11 +134,15 @@ def words(
     mode: str = "paper",
     casefold: bool = True,
     rounds: int = 1,
+    paraphraser: str | Paraphraser = "rules",
+    y1: str = "extractive",
+    facts: str = "topical",
     parser: chunks.Parser = chunks.parse,
 ) -> list[WordItem]:
     """Labelled words for D. `released` keeps punctuation as words of its own; otherwise marks go back to their word."""
     out = []
-    for labelled, context in _constructed(records, limit, rng, relation, infiller, parser, rounds):
+    choices = _choices(paraphraser, y1, facts)
+    for labelled, context in _constructed(records, limit, rng, relation, infiller, parser, rounds, choices):
         final = labelled if mode == "released" else masks.attach_marks(labelled)
         texts = tuple(clean(word) if casefold else word for word in final.words)
         out.append(WordItem(texts, final.labels, clean(context) if casefold else context))
@@ -126,12 +158,16 @@ def targets(
     infiller: str = "ngram",
     mode: str = "paper",
     rounds: int = 1,
+    paraphraser: str | Paraphraser = "rules",
+    y1: str = "extractive",
+    facts: str = "topical",
     parser: chunks.Parser = chunks.parse,
 ) -> list[TargetItem]:
     """R's pairs: context first, candidate second; `summ_to_ref` has them the other way round, as it was trained."""
     out = []
-    total = RELATIONS[relation][2] if relation in RELATIONS else ""
-    for labelled, context in _constructed(records, limit, rng, relation, infiller, parser, rounds):
+    total = RELATIONS[relation][1] if relation in RELATIONS else ""
+    choices = _choices(paraphraser, y1, facts)
+    for labelled, context in _constructed(records, limit, rng, relation, infiller, parser, rounds, choices):
         target = masks.supported_share(labelled, total, drop_stopwords=total == "sum")
         final = labelled if mode == "released" else masks.attach_marks(labelled)
         candidate = " ".join(final.words)
@@ -147,19 +183,35 @@ def clean(text: str) -> str:
     return "\n".join(" ".join(line.split()) for line in straight.split("\n")).casefold().strip()
 
 
+def _choices(paraphraser: str | Paraphraser, y1: str, facts: str) -> Choices:
+    if y1 not in ("extractive", "reference"):
+        raise UnknownName("y1", y1, ("extractive", "reference"))
+    if facts not in FACT_PREFIXES:
+        raise UnknownName("form of facts", facts, FACT_PREFIXES)
+    opened = open_paraphraser(paraphraser) if isinstance(paraphraser, str) else paraphraser
+    return Choices(opened, y1, facts)
+
+
 def _constructed(
-    records: Sequence[Record], limit: int, rng: Random, relation: str, infiller: str, parser: chunks.Parser, rounds: int
+    records: Sequence[Record],
+    limit: int,
+    rng: Random,
+    relation: str,
+    infiller: str,
+    parser: chunks.Parser,
+    rounds: int,
+    choices: Choices,
 ) -> Iterator[tuple[masks.Labelled, str]]:
     if relation not in RELATIONS:
         raise UnknownName("relation", relation, RELATIONS)
-    source, rewritten, _ = RELATIONS[relation]
+    source, _ = RELATIONS[relation]
     fill = open_infiller(infiller, records)
     made = 0
     # The release goes over its corpus once; a small corpus gives other sentences and masks in another round.
     for _ in range(rounds):
         shuffled: list[Any] = list(records)
         rng.shuffle(shuffled)
-        for y1, context in source(shuffled, rng, rule_paraphraser if rewritten else identity_paraphraser):
+        for y1, context in source(shuffled, rng, choices):
             labelled = construct(y1, fill, rng, parser)
             if labelled is not None:
                 yield labelled, context

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from random import Random
 
+from quintet.errors import InputError
 from quintet.text.tokens import words
 
 Paraphraser = Callable[[str, Random], str]
@@ -46,6 +47,18 @@ def rule_paraphraser(sentence: str, rng: Random) -> str:
 
 def identity_paraphraser(sentence: str, rng: Random) -> str:
     return sentence
+
+
+def open_paraphraser(name: str) -> Paraphraser:
+    """`rules`, `none` or `seq2seq:MODEL` (CTC: Vamsi/T5_Paraphrase_Paws, UniEval: tuner007/pegasus_paraphrase)."""
+    if name in ("rules", "none"):
+        return rule_paraphraser if name == "rules" else identity_paraphraser
+    kind, colon, model = name.partition(":")
+    if kind != "seq2seq" or not colon:
+        raise InputError(f"paraphraser must be rules, none or seq2seq:MODEL, not {name!r}")
+    from quintet.train.generate import seq2seq_paraphraser
+
+    return seq2seq_paraphraser(model)
 
 
 def dull_responder(turns: Sequence[str], pool: int = 200, longest: int = 8) -> Responder:

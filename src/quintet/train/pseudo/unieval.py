@@ -19,7 +19,7 @@ from quintet.text.bm25 import Bm25
 from quintet.text.corrupt import Mode, replace_sentences, span_noise
 from quintet.text.sentences import sentences
 from quintet.train.items import YesNoItem
-from quintet.train.pseudo.rewrite import Paraphraser, Responder, dull_responder, rule_paraphraser
+from quintet.train.pseudo.rewrite import Paraphraser, Responder, dull_responder, open_paraphraser
 from quintet.train.pseudo.usr import other_turn
 from quintet.train.rows import Dialogue, Document, Record
 
@@ -50,6 +50,8 @@ PROMPTS: Mapping[str, tuple[str, ...]] = {
         "fact: {context}",
     ),
 }
+DIALOGUE_DIMENSIONS = ("coherence", "naturalness", "groundedness", "engagingness")
+"""In the order they are learnt."""
 GROUNDEDNESS_IN_PAPER = "question: Does this response use knowledge from the fact?"
 NEIGHBOURS = 100
 """BM25 neighbours looked up per article in the release."""
@@ -171,22 +173,24 @@ def dialogue(
     rng: Random,
     *,
     mode: Mode = "paper",
-    dimensions: Sequence[str] = ("coherence", "naturalness", "groundedness", "engagingness"),
+    dimensions: Sequence[str] = DIALOGUE_DIMENSIONS,
     responder: str = "dull",
+    paraphraser: str = "rules",
 ) -> list[YesNoItem]:
-    """`limit` items per dimension. Dull replies come from the corpus unless `responder` names a causal model folder."""
+    """`limit` items per dimension. Dull replies come from the corpus unless `responder` names a causal model, facts are
+    reworded by rules unless `paraphraser` names a model."""
     dialogues = [record for record in records if isinstance(record, Dialogue)]
-    reply = _responder(responder, dialogues)
+    reply, reword = _responder(responder, dialogues), open_paraphraser(paraphraser)
     items: list[YesNoItem] = []
     for dimension in dimensions:
-        if dimension not in ("coherence", "naturalness", "groundedness", "engagingness"):
-            raise UnknownName("dimension of dialogue", dimension, ("coherence", "naturalness", "groundedness"))
+        if dimension not in DIALOGUE_DIMENSIONS:
+            raise UnknownName("dimension of dialogue", dimension, DIALOGUE_DIMENSIONS)
         places = [(d, t) for d, whole in enumerate(dialogues) for t in range(1, len(whole.turns))]
         places = [(d, t) for d, t in places if dialogues[d].turns[t].strip()]
         rng.shuffle(places)
         own: list[YesNoItem] = []
         for d, t in places:
-            own += _dialogue_pair(dialogues, d, t, dimension, mode, rng, reply)
+            own += _dialogue_pair(dialogues, d, t, dimension, mode, rng, (reply, reword))
             if limit and len(own) >= limit:
                 break
         items += own[:limit] if limit else own
@@ -204,9 +208,16 @@ def _responder(name: str, dialogues: Sequence[Dialogue]) -> Responder:
 
 
 def _dialogue_pair(
-    dialogues: Sequence[Dialogue], d: int, t: int, dimension: str, mode: Mode, rng: Random, reply: Responder
+    dialogues: Sequence[Dialogue],
+    d: int,
+    t: int,
+    dimension: str,
+    mode: Mode,
+    rng: Random,
+    writers: tuple[Responder, Paraphraser],
 ) -> list[YesNoItem]:
     """A positive and its negative, or nothing where the rule finds no negative."""
+    reply, reword = writers
     own = dialogues[d]
     good, bad = own.turns[t], None
     texts = {"source": history_text(own.turns[:t]), "context": own.fact(t) + "\n" if own.fact(t) else ""}
@@ -217,7 +228,7 @@ def _dialogue_pair(
     elif dimension == "engagingness":
         bad = reply(own.turns[t - 1], rng)
     else:
-        pair = grounded_pair(own.fact(t), [whole.fact(0) for whole in dialogues], rng, rule_paraphraser)
+        pair = grounded_pair(own.fact(t), [whole.fact(0) for whole in dialogues], rng, reword)
         if pair is None:
             return []
         good, bad = pair

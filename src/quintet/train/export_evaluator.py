@@ -1,0 +1,165 @@
+"""The multi-task encoder as an ONNX graph: all heads, entailment, words, and masked words, in one pass.
+
+Weights: BERT with `enc.word`, `enc.pos`, `enc.typ`, `enc.ln`, `enc.layers.N.{qkv,o,ln1,up,down,ln2}`; `pool` over
+(first state; mean of the output's states); `heads`, `nli`, `tok`; and `mlm.dense`, `mlm.norm`, `mlm.bias` over the
+word table. A table packed as int8 rows with one scale each (`NAME.q`, `NAME.s`) is kept as it is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from quintet.errors import ModelError
+from quintet.train.export_graph import MICROSOFT, Array, Codes, Graph, Weight, log_probability, quantised
+from quintet.train.torch_parts import need
+
+EPSILON = 1e-12
+HEAD_WIDTH = 32
+INPUTS = ("ids", "types", "mask", "output_mask")
+LONGEST_OUTPUT = 190
+
+Weights = Mapping[str, Array]
+
+
+def read_weights(path: Path) -> dict[str, Array]:
+    found: dict[str, Array] = need("safetensors.numpy").load_file(path)
+    return found
+
+
+class _Evaluator:
+    def __init__(self, weights: Weights, small: bool) -> None:
+        self.weights, self.small = weights, small
+        self.graph = Graph()
+        self.width = self.array("enc.ln.weight").shape[0]
+        self.table = self.graph.table(self._words())
+        self.layers = len({name.split(".")[2] for name in weights if name.startswith("enc.layers.")})
+
+    def array(self, name: str) -> Array:
+        try:
+            return np.asarray(self.weights[name], np.float32)
+        except KeyError:
+            raise ModelError(f"the weights of the evaluator have no tensor {name!r}") from None
+
+    def _words(self) -> Weight:
+        if "enc.word.weight.q" not in self.weights:
+            whole = self.array("enc.word.weight")
+            return quantised(whole) if self.small else whole
+        packed = Codes(self.weights["enc.word.weight.q"], self.weights["enc.word.weight.s"].astype(np.float32))
+        return packed if self.small else packed.matrix()
+
+    def linear(self, x: str, name: str, part: slice = slice(None)) -> str:
+        matrix = self.array(f"{name}.weight")[part]
+        return self.graph.linear(x, quantised(matrix) if self.small else matrix, self.array(f"{name}.bias")[part])
+
+    def norm(self, x: str, name: str) -> str:
+        return self.graph.norm(x, self.array(f"{name}.weight"), self.array(f"{name}.bias"), EPSILON)
+
+    def states(self) -> str:
+        graph = self.graph
+        length = graph.node("Shape", "ids", start=1, end=2)
+        zero = graph.whole([0])
+        positions = graph.node("Slice", graph.half(self.array("enc.pos.weight")), zero, length, zero)
+        sides = graph.node("Gather", graph.real(self.array("enc.typ.weight")), "types")
+        x = graph.node("Add", graph.looked_up(self.table, "ids", [0, 0, self.width]), positions)
+        x = self.norm(graph.node("Add", x, sides), "enc.ln")
+        mask = graph.node("Cast", "mask", to=6)
+        for index in range(self.layers):
+            x = self._layer(x, f"enc.layers.{index}", mask)
+        return x
+
+    def _layer(self, x: str, name: str, mask: str) -> str:
+        graph, h = self.graph, self.width
+        parts = [self.linear(x, f"{name}.qkv", slice(i * h, (i + 1) * h)) for i in range(3)]
+        attended = graph.node(
+            "MultiHeadAttention", *parts, "", mask, domain=MICROSOFT, num_heads=max(1, h // HEAD_WIDTH)
+        )
+        x = self.norm(graph.node("Add", self.linear(attended, f"{name}.o"), x), f"{name}.ln1")
+        wide = graph.node("Gelu", self.linear(x, f"{name}.up"), domain=MICROSOFT)
+        return self.norm(graph.node("Add", self.linear(wide, f"{name}.down"), x), f"{name}.ln2")
+
+    def answers(self, x: str) -> None:
+        """pooled = tanh(W [first state; mean of the output's states]); the heads read it."""
+        graph, last = self.graph, self.graph.whole([2])
+        inside = graph.node("Unsqueeze", graph.float32("output_mask"), graph.whole([1]))
+        count = graph.node("Max", graph.node("ReduceSum", inside, last, keepdims=1), graph.real(1))
+        first = graph.node("Slice", x, graph.whole([0]), graph.whole([1]), graph.whole([1]))
+        both = graph.node("Concat", first, graph.node("Div", graph.node("MatMul", inside, x), count), axis=-1)
+        # The matrix on the left makes one product per text, so that a text is the same however many there are.
+        column = graph.node("Transpose", both, perm=[0, 2, 1])
+        product = graph.node("Squeeze", graph.node("MatMul", graph.half(self.array("pool.weight")), column), last)
+        pooled = graph.node("Tanh", graph.node("Add", product, graph.real(self.array("pool.bias"))), name="pooled")
+        for name in ("heads", "nli"):
+            graph.dots(pooled, self.array(f"{name}.weight"), self.array(f"{name}.bias"), name)
+        product = graph.node("Mul", x, graph.real(self.array("tok.weight")[0]))
+        graph.node(
+            "Add", graph.node("ReduceSum", product, graph.whole([-1]), keepdims=0),
+            graph.real(self.array("tok.bias")), name="words",
+        )  # fmt: skip
+
+    def masked_words(self, x: str) -> None:
+        graph = self.graph
+        picked = graph.node("GatherND", x, "rows")
+        dense = graph.node("Gelu", self.linear(picked, "mlm.dense"), domain=MICROSOFT)
+        product = graph.node("MatMul", self.norm(dense, "mlm.norm"), graph.turned(self.table))
+        logits = graph.node("Add", product, graph.real(self.array("mlm.bias")))
+        log_probability(graph, logits, "targets", "word_logp")
+
+    def write(self, path: Path) -> None:
+        x = self.states()
+        self.answers(x)
+        self.masked_words(x)
+        two: tuple[str | int, ...] = ("texts", "subwords")
+        self.graph.save(
+            path,
+            {**dict.fromkeys(INPUTS, two), "rows": ("rows", 2), "targets": ("rows",)},
+            {
+                "heads": ("texts", len(self.array("heads.bias"))),
+                "nli": ("texts", 3),
+                "words": two,
+                "pooled": ("texts", self.width),
+                "word_logp": ("rows",),
+            },
+        )
+
+
+def export_evaluator(
+    weights: Weights,
+    folder: Path,
+    tokenizer: Path,
+    questions: Sequence[str],
+    *,
+    name: str = "evaluator",
+    precision: str = "int8",
+) -> Path:
+    """model.onnx, model.toml and tokenizer.json in `folder`, to be opened by `dir:`; precision int8 or fp32."""
+    made = _Evaluator(weights, precision == "int8")
+    asked = len(made.array("heads.bias"))
+    if asked != len(questions):
+        raise ModelError(f"the weights have {asked} heads, and {len(questions)} questions are named")
+    folder.mkdir(parents=True, exist_ok=True)
+    made.write(folder / "model.onnx")
+    tidy_tokenizer(tokenizer, folder / "tokenizer.json")
+    (folder / "model.toml").write_text(
+        f"""name = {json.dumps(name)}
+role = "judge"
+layers = {made.layers}
+width = {made.width}
+max_tokens = {len(made.array("enc.pos.weight"))}
+precision = {json.dumps(precision)}
+longest_output = {LONGEST_OUTPUT}
+questions = {json.dumps(list(questions))}
+""",
+        encoding="utf-8",
+    )
+    return folder
+
+
+def tidy_tokenizer(source: Path, target: Path) -> None:
+    """Without the padding and truncation of whoever saved it."""
+    settings = json.loads(source.read_text(encoding="utf-8"))
+    settings["truncation"] = settings["padding"] = None
+    target.write_text(json.dumps(settings, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
