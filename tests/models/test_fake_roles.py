@@ -12,6 +12,7 @@ from quintet.models.roles import ROLES, Limits
 
 PROTOCOLS = {
     "embedder": roles.Embedder,
+    "judge": roles.Judge,
     "masked-lm": roles.MaskedLM,
     "causal-lm": roles.CausalLM,
     "pair-classifier": roles.PairClassifier,
@@ -19,6 +20,7 @@ PROTOCOLS = {
     "regressor": roles.Regressor,
     "sentence-order": roles.SentenceOrder,
     "yes-no": roles.YesNo,
+    "grader": roles.Grader,
 }
 GOOD = "The children walked to the river and they swam all day."
 BAD = "xqzt river river river walked the the bdfg kkkt"
@@ -97,3 +99,15 @@ def test_order_and_answers():
     good, bad, cut = ask.probabilities([("question?", GOOD, GOOD), ("question?", BAD, "no"), ("q", "word " * 600)])
     assert 1 > good.value > 0.5 > bad.value > 0
     assert cut.cut == (600 - 511, 0)
+
+
+def test_judge():
+    model = open_model("fake:judge", "judge")
+    good, bad, cut = model.judge([(GOOD, ("children at the river",)), (BAD, ("shares fell",)), ("word " * 200, ())])
+    assert set(good.heads) == set(model.questions)
+    assert all(good.heads[name] > bad.heads[name] for name in model.questions)
+    assert good.entailment.sum() == pytest.approx(1)
+    assert [GOOD[a:b] for a, b in zip(good.starts, good.ends, strict=True)][1] == "children"
+    assert good.words[1] > good.words[2]
+    assert cut.cut == (10, 0)
+    assert model.lengths([GOOD, ""]) == [12, 0]

@@ -18,6 +18,7 @@ from quintet.models.pairs import shares
 from quintet.models.roles import (
     FIRST_WHOLE,
     WHOLE,
+    Grades,
     Limits,
     Logits,
     Long,
@@ -227,6 +228,18 @@ class FakeYesNo(_Fake):
         if len(seen) > 2:
             strength += 4 * support(asked, " ".join(seen[2:])) - 2
         return Value(1 / (1 + math.exp(-strength)), (cut, 0))
+
+
+class FakeGrader(FakeYesNo):
+    """The yes of FakeYesNo spread over the grades: the surer, the nearer to the top."""
+
+    def grades(self, prompts: Sequence[Sequence[str]], low: int, high: int, samples: int = 1) -> list[Grades]:
+        return [self._spread(self._one(list(prompt), self.max_tokens), high - low) for prompt in prompts]
+
+    @staticmethod
+    def _spread(yes: Value, steps: int) -> Grades:
+        p = yes.value
+        return Grades(tuple(math.comb(steps, k) * p**k * (1 - p) ** (steps - k) for k in range(steps + 1)), yes.cut[0])
 
 
 def _likeness(first: str, second: str) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from quintet.errors import ModelError
 
@@ -23,6 +24,10 @@ class Description:
     file: str = "model.onnx"
     pad: int = 0
     prefix_space: bool = False
+    questions: tuple[str, ...] = ()
+    """The heads of a judge, in the order of its output."""
+    longest_output: int = 190
+    """Sub-words of an output that a judge looks at; the rest of its room is for the grounds."""
 
     @property
     def backend(self) -> str:
@@ -33,10 +38,14 @@ def describe(folder: Path) -> Description:
     path = folder / NAME
     try:
         plain = tomllib.loads(path.read_text(encoding="utf-8"))
-        return Description(**{f.name: plain[f.name] for f in fields(Description) if f.name in plain})
+        return Description(**{f.name: _frozen(plain[f.name]) for f in fields(Description) if f.name in plain})
     except OSError as error:
         raise ModelError(f"{path} cannot be read ({error.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ModelError(f"{path} is not TOML ({error})") from None
     except TypeError as error:
         raise ModelError(f"{path} is incomplete ({str(error).partition('()')[2].strip()})") from None
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

@@ -103,7 +103,16 @@ class Memo:
         return layer
 
 
-_memos: weakref.WeakSet[Memo] = weakref.WeakSet()
+class Forgetting(Protocol):
+    def forget(self) -> None: ...
+
+
+_memos: weakref.WeakSet[Forgetting] = weakref.WeakSet()
+
+
+def forgetting(memory: Forgetting) -> None:
+    """Says that something remembers, so that `forget_all` reaches it."""
+    _memos.add(memory)
 
 
 def forget_all() -> None:

@@ -1,4 +1,4 @@
-"""A model by its spec: `bundled:NAME`, `dir:PATH`, `hf:NAME@REVISION`, `openai:MODEL@URL` or `fake:NAME`.
+"""A model by its spec: `bundled:NAME[#HEAD]`, `dir:PATH[#HEAD]`, `hf:NAME@REVISION`, `openai:MODEL@URL`, `fake:NAME`.
 
 One object per spec and role in a process, so that metrics share passes and memory. A backend is imported when it is
 first needed.
@@ -57,36 +57,42 @@ def _open(spec: str, role: str) -> Any:
 
         return open_openai(name, role)
     if kind == "bundled":
-        found = catalog.entry(name)
-        _check_role(spec, found.role, role)
-        return _open_onnx(catalog.verify(found), role, found.identity)
+        base, head = apart(kind, name)
+        found = catalog.entry(base)
+        return _open_graph(f"bundled:{base}", catalog.verify(found), role, head)
     if kind == "hf" and find_spec("torch") is None:
         raise MissingExtra("torch", "torch", f"the model {spec}")
+    name, head = apart(kind, name)
     path = _local_folder(name) if kind == "dir" else snapshot(*revision_of(name))
     if _holds_graph(path):
-        _check_role(spec, folder.describe(path).role, role)
-        return _open_onnx(path, role, identity(spec))
+        return _open_graph(f"{kind}:{name}", path, role, head)
+    if head:
+        raise ModelError(f"{spec} names a head; only a judge has named heads (write {kind}:{name})")
     refuse_pickles(path, name if kind == "dir" else spec)
     from quintet.models.torch_backend import open_torch
 
     return open_torch(path, role, identity(spec))
 
 
-def _open_onnx(path: Path, role: str, name: str) -> Any:
-    from quintet.models.memo import Memo
-    from quintet.models.onnx_backend import OnnxEmbedder
+def _open_graph(spec: str, path: Path, role: str, head: str) -> Any:
+    """A folder with a graph. A judge fills many roles, and all of them share its passes."""
+    from quintet.models import graphs
 
-    return Memo(OnnxEmbedder(path, folder.describe(path), name))
+    named = identity(f"{spec}#{head}" if head else spec)
+    return graphs.open_graph(spec, path, role, head, named, lambda other, asked: open_model(other, asked))
+
+
+def apart(kind: str, name: str) -> tuple[str, str]:
+    """`evaluator#sel` is the model and the one of its heads that is meant; a folder may have the sign in its name."""
+    if kind not in ("bundled", "dir") or "#" not in name or (kind == "dir" and Path(name).expanduser().is_dir()):
+        return name, ""
+    base, _, head = name.rpartition("#")
+    return base, head
 
 
 def _holds_graph(path: Path) -> bool:
     """A folder that training wrote has a model.toml as well, but keeps its weights as tensors."""
     return (path / folder.NAME).exists() and not any(path.glob("*.safetensors"))
-
-
-def _check_role(spec: str, has: str, wanted: str) -> None:
-    if has != wanted:
-        raise ModelError(f"{spec} is a model for the role {has}, not {wanted}; name another model")
 
 
 def refuse_pickles(path: Path, source: str) -> None:
@@ -118,13 +124,24 @@ def revision_of(name: str) -> tuple[str, str]:
     return repository, revision
 
 
+def _bundled_identity(name: str) -> str:
+    base, head = apart("bundled", name)
+    return _with_head(catalog.entry(base).identity, head)
+
+
 def _dir_identity(name: str) -> str:
-    path = _local_folder(name)
+    base, head = apart("dir", name)
+    path = _local_folder(base)
     if _holds_graph(path):
         description = folder.describe(path)
-        files = [path / folder.NAME, path / description.file, path / "tokenizer.json", *sorted(path.glob("*.npy"))]
-        return f"{description.name}@{_digest(files)}/{description.backend}"
+        files = [path / folder.NAME, path / description.file, *sorted(path.glob("tokenizer.json"))]
+        digest = _digest([*files, *sorted(path.glob("*.npy"))])
+        return _with_head(f"{description.name}@{digest}/{description.backend}", head)
     return f"{path.resolve().name}@{_digest([f for pattern in WEIGHTS for f in sorted(path.glob(pattern))])}/torch/fp32"
+
+
+def _with_head(identity: str, head: str) -> str:
+    return f"{identity}#{head}" if head else identity
 
 
 def _digest(files: list[Path]) -> str:
@@ -153,7 +170,7 @@ def _openai_identity(name: str) -> str:
 
 
 _IDENTITIES: dict[str, Callable[[str], str]] = {
-    "bundled": lambda name: catalog.entry(name).identity,
+    "bundled": _bundled_identity,
     "dir": _dir_identity,
     "hf": _hub_identity,
     "openai": _openai_identity,

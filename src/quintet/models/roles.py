@@ -221,7 +221,63 @@ class YesNo(Protocol):
         """
 
 
+@dataclass(frozen=True)
+class Grades:
+    """How likely a model finds each grade of a scale; the probabilities sum to one."""
+
+    probabilities: tuple[float, ...]
+    cut: int = 0
+    """Tokens of the prompt that the model did not see."""
+
+
+@runtime_checkable
+class Grader(Protocol):
+    identity: str
+    max_tokens: int
+
+    def grades(self, prompts: Sequence[Sequence[str]], low: int, high: int, samples: int = 1) -> list[Grades]:
+        """The grades `low` to `high` for a prompt given as segments, as for YesNo.
+
+        `samples`: how often a model is asked that gives no probabilities, only answers.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """What one pass over (output, grounds) says about the output."""
+
+    heads: dict[str, float]
+    """One logit per question the model was trained on."""
+    entailment: NDArray[np.float32]
+    """P(entailed), P(neutral), P(contradicted)."""
+    starts: NDArray[np.int32]
+    ends: NDArray[np.int32]
+    words: NDArray[np.float32]
+    """P(supported) of each sub-word of the output."""
+    pooled: NDArray[np.float32]
+    """What the heads read; further small heads may stand on it."""
+    cut: tuple[int, int] = (0, 0)
+    """Sub-words of the output and of the grounds that were not seen."""
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """A multi-task encoder: every head in one pass."""
+
+    identity: str
+    max_tokens: int
+    questions: tuple[str, ...]
+
+    def judge(self, pairs: Sequence[tuple[str, tuple[str, ...]]]) -> list[Judgement]:
+        """An output beside its grounds: no text, one, or several with a separator between them, which a text cannot
+        forge. What is too long loses its end; several grounds (turns of a dialogue) lose their start."""
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """Sub-words of each text, for cutting documents into windows."""
+
+
 ROLES = (
+    "judge",
     "embedder",
     "masked-lm",
     "causal-lm",
@@ -230,4 +286,5 @@ ROLES = (
     "regressor",
     "sentence-order",
     "yes-no",
+    "grader",
 )

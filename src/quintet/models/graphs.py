@@ -1,0 +1,46 @@
+"""Which object plays a role for a folder with a graph: `model.toml` says what the graph was made for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from quintet.errors import ModelError
+from quintet.models.folder import Description, describe
+
+Opener = Callable[[str, str], Any]
+"""Opens another spec in a role, once per process."""
+
+
+def open_graph(spec: str, path: Path, role: str, head: str, identity: str, opener: Opener) -> Any:
+    found = describe(path)
+    if found.role == "judge" and role != "judge":
+        from quintet.models.judge_roles import adapt
+
+        return adapt(opener(spec, "judge"), role, head, identity, spec)
+    if found.role != role:
+        raise ModelError(f"{spec} is a model for the role {found.role}, not {role}; name another model")
+    if head:
+        raise ModelError(f"{spec} has no heads to choose from in the role {role} (write {spec})")
+    return _OPENERS[role](path, found, identity) if role in _OPENERS else _unknown(spec, role)
+
+
+def _embedder(path: Path, found: Description, identity: str) -> Any:
+    from quintet.models.memo import Memo
+    from quintet.models.onnx_backend import OnnxEmbedder
+
+    return Memo(OnnxEmbedder(path, found, identity))
+
+
+def _judge(path: Path, found: Description, identity: str) -> Any:
+    from quintet.models.onnx_judge import OnnxJudge
+
+    return OnnxJudge(path, found, identity)
+
+
+def _unknown(spec: str, role: str) -> Any:
+    raise ModelError(f"{spec} says it is for the role {role}, which no graph has here; the file is newer than quintet")
+
+
+_OPENERS: dict[str, Callable[[Path, Description, str], Any]] = {"embedder": _embedder, "judge": _judge}
