@@ -50,7 +50,8 @@ NAMES = [entry.name for entry in metrics]
 
 def build(name: str, **parameters: Any) -> Metric:
     default = metrics[name].build()
-    fake = {key: "fake:" + role_of(default, key) for key, value in default.parameters.items() if _is_model(value)}
+    models = [key for key, value in default.parameters.items() if _is_model(value) or (key == "model" and not value)]
+    fake = {key: "fake:" + role_of(default, key) for key in models}
     return dataclasses.replace(default, **{**fake, **parameters})
 
 
@@ -193,6 +194,7 @@ OWN_PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
             "unieval-dialogue",
             "unieval-data2text",
             "unieval-question",
+            "g-eval",
             "gruen-grammaticality",
             "usr-mlm",
             "im2-vup",

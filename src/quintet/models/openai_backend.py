@@ -10,9 +10,9 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from quintet.errors import InputError, ModelError
@@ -37,6 +37,8 @@ _SPEC = re.compile(r"(?P<model>.+?)@(?P<url>https?://.+)", re.DOTALL)
 _MARKS = re.compile(r"[<>｜|]|\[(?=/?[A-Z_]+\])")
 """What chat templates are made of: <|im_end|>, </s>, <start_of_turn>, [INST]."""
 _WORD = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
+_Job = TypeVar("_Job", bound=Hashable)
+_Found = TypeVar("_Found")
 _AROUND = " \t\r\n▁Ġ\"'`*.,:!"
 
 
@@ -58,14 +60,20 @@ def openai_identity(name: str) -> str:
     return f"{model}@{url.partition('://')[2]}/openai{VERSION}/{tokens}".replace("|", "_")
 
 
-def open_openai(name: str, role: str) -> OpenAIYesNo:
-    if role != "yes-no":
-        raise ModelError(f"openai:{name} answers questions (role yes-no), it is no {role}; name another model")
+def open_openai(name: str, role: str) -> OpenAIModel:
     model, url = read_spec(name)
+    if role == "grader":
+        from quintet.models.openai_grader import OpenAIGrader
+
+        return OpenAIGrader(model, url, openai_identity(name), Settings.from_environment())
+    if role != "yes-no":
+        raise ModelError(f"openai:{name} answers questions (roles yes-no, grader), it is no {role}; name another model")
     return OpenAIYesNo(model, url, openai_identity(name), Settings.from_environment())
 
 
-class OpenAIYesNo:
+class OpenAIModel:
+    """What every role of a server's model shares: asking, keeping answers, counting what they cost."""
+
     def __init__(self, model: str, url: str, identity: str, settings: Settings) -> None:
         self.identity, self.max_tokens = identity, settings.tokens
         self._model, self._client = model, Client(url, settings)
@@ -77,22 +85,46 @@ class OpenAIYesNo:
         """Requests, retries, tokens and cost of this process."""
         return self._client.usage
 
-    def probabilities(self, prompts: Sequence[Sequence[str]], max_tokens: int | None = None) -> list[Value]:
-        limit = min(max_tokens or self.max_tokens, self.max_tokens)
-        fitted = [_fit(prompt, limit) for prompt in prompts]
-        distinct = list(dict.fromkeys(segments for segments, _ in fitted))
+    def _each(self, jobs: Sequence[_Job], run: Callable[[_Job], _Found]) -> dict[_Job, _Found]:
+        """Every distinct job once, several at a time; the first that fails ends them all."""
+        distinct = list(dict.fromkeys(jobs))
         with ThreadPoolExecutor(self._client.settings.at_once) as pool:
             try:
-                found = dict(zip(distinct, pool.map(self._probability, distinct), strict=True))
+                return dict(zip(distinct, pool.map(run, distinct), strict=True))
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
+
+    def _key(self, messages: list[dict[str, str]], *more: object) -> bytes:
+        plain = json.dumps([VERSION, self._client.url, self._model, messages, *more])
+        return hashlib.sha256(plain.encode("ascii")).digest()
+
+    def _ask(self, messages: list[dict[str, str]], temperature: float = 0.0) -> dict[str, Any]:
+        payload: dict[str, Any] = {
+            "model": self._model, "messages": messages, "temperature": temperature, "max_tokens": _MOST_TOKENS,
+            "stream": False,
+        }  # fmt: skip
+        wants = self._gives_logprobs
+        more = {"logprobs": True, "top_logprobs": _TOP} if wants else {}
+        try:
+            return self._client.post("/chat/completions", {**payload, **more})
+        except Refused as error:
+            if wants and "logprob" in error.message.lower():
+                self._gives_logprobs = False
+                return self._ask(messages, temperature)
+            raise ModelError(f"{self._client.url} refused {self._model}: {error.status} {error.message}") from None
+
+
+class OpenAIYesNo(OpenAIModel):
+    def probabilities(self, prompts: Sequence[Sequence[str]], max_tokens: int | None = None) -> list[Value]:
+        limit = min(max_tokens or self.max_tokens, self.max_tokens)
+        fitted = [fit(prompt, limit) for prompt in prompts]
+        found = self._each([segments for segments, _ in fitted], self._probability)
         return [Value(found[segments], (cut, 0)) for segments, cut in fitted]
 
     def _probability(self, segments: tuple[str, ...]) -> float:
         messages = chat(segments)
-        plain = json.dumps([VERSION, self._client.url, self._model, messages])
-        key = hashlib.sha256(plain.encode("ascii")).digest()
+        key = self._key(messages)
         known = self._answers.get(key) if self._answers else None
         if known is not None:
             self._client.usage.known += 1
@@ -102,33 +134,19 @@ class OpenAIYesNo:
             self._answers.put(key, value)
         return value
 
-    def _ask(self, messages: list[dict[str, str]]) -> dict[str, Any]:
-        payload: dict[str, Any] = {
-            "model": self._model, "messages": messages, "temperature": 0, "max_tokens": _MOST_TOKENS, "stream": False,
-        }  # fmt: skip
-        wants = self._gives_logprobs
-        more = {"logprobs": True, "top_logprobs": _TOP} if wants else {}
-        try:
-            return self._client.post("/chat/completions", {**payload, **more})
-        except Refused as error:
-            if wants and "logprob" in error.message.lower():
-                self._gives_logprobs = False
-                return self._ask(messages)
-            raise ModelError(f"{self._client.url} refused {self._model}: {error.status} {error.message}") from None
 
-
-def chat(segments: Sequence[str]) -> list[dict[str, str]]:
+def chat(segments: Sequence[str], rules: str = RULES, ask: str = _ASK) -> list[dict[str, str]]:
     """The rules, each text as data, then the question: `question: …` comes first in `segments`, labelled texts after.
 
     Some chat templates insist on turns, so each text is followed by a word of the assistant's.
     """
     question = segments[0].removeprefix("question: ")
-    messages = [{"role": "system", "content": RULES}]
+    messages = [{"role": "system", "content": rules}]
     for segment in segments[1:]:
         label, _, text = segment.partition(": ")
         messages.append({"role": "user", "content": quoted(label, text)})
         messages.append({"role": "assistant", "content": NOTED})
-    messages.append({"role": "user", "content": f"Question: {_MARKS.sub(' ', question)}\n{_ASK}"})
+    messages.append({"role": "user", "content": f"Question: {_MARKS.sub(' ', question)}\n{ask}"})
     return messages
 
 
@@ -140,42 +158,41 @@ def quoted(label: str, text: str) -> str:
     return "".join(f"\\u{ord(c):04x}" if 0xD800 <= ord(c) <= 0xDFFF else c for c in safe)
 
 
-def verdict(answer: dict[str, Any]) -> float:
-    """P(Yes) / (P(Yes) + P(No)) of the first token where the server gives log-probabilities, else the first word."""
+def first_answer(answer: dict[str, Any]) -> tuple[str, dict[str, float]]:
+    """What the model wrote, and the probability of each option for its first token that is more than a mark."""
     try:
         choice = answer["choices"][0]
         content = choice["message"]["content"] or ""
-        first = ((choice.get("logprobs") or {}).get("content") or [None])[0]
+        tokens = (choice.get("logprobs") or {}).get("content") or []
     except (KeyError, IndexError, TypeError, AttributeError):
         raise ModelError(f"the server's answer has no message: {json.dumps(answer)[:200]}") from None
-    mass = _mass(first)
-    if mass["yes"] + mass["no"] > 0:
-        return mass["yes"] / (mass["yes"] + mass["no"])
-    found = _WORD.match(content) if isinstance(content, str) else None
+    named = [token for token in tokens if isinstance(token, dict)] if isinstance(tokens, list) else []
+    first = next((token for token in named if str(token.get("token", "")).strip(_AROUND)), None)
+    mass: dict[str, float] = {}
+    options = first.get("top_logprobs") or [first] if first else []
+    for option in options if isinstance(options, list) else []:
+        if isinstance(option, dict) and isinstance(option.get("logprob"), int | float) and option["logprob"] <= 0:
+            word = str(option.get("token", "")).strip(_AROUND).lower()
+            mass[word] = mass.get(word, 0.0) + math.exp(option["logprob"])
+    return content if isinstance(content, str) else "", mass
+
+
+def verdict(answer: dict[str, Any]) -> float:
+    """P(Yes) / (P(Yes) + P(No)) of the first token where the server gives log-probabilities, else the first word."""
+    content, mass = first_answer(answer)
+    yes, no = mass.get("yes", 0.0), mass.get("no", 0.0)
+    if yes + no > 0:
+        return yes / (yes + no)
+    found = _WORD.match(content)
     if found is None:
         raise ModelError(
-            f"the model answered {str(content)[:60]!r} instead of Yes or No; "
+            f"the model answered {content[:60]!r} instead of Yes or No; "
             "use one that answers at once, without thinking aloud, or a server that gives logprobs"
         )
     return 1.0 if found[1].lower() == "yes" else 0.0
 
 
-def _mass(first: Any) -> dict[str, float]:
-    """Probability of each answer over all its spellings."""
-    mass = {"yes": 0.0, "no": 0.0}
-    if not isinstance(first, dict):
-        return mass
-    options = first.get("top_logprobs") or [first]
-    for option in options if isinstance(options, list) else []:
-        if not isinstance(option, dict) or not isinstance(option.get("logprob"), int | float):
-            continue
-        word = str(option.get("token", "")).strip(_AROUND).lower()
-        if word in mass and option["logprob"] <= 0:
-            mass[word] += math.exp(option["logprob"])
-    return mass
-
-
-def _fit(prompt: Sequence[str], limit: int) -> tuple[tuple[str, ...], int]:
+def fit(prompt: Sequence[str], limit: int) -> tuple[tuple[str, ...], int]:
     """Segments as far as the estimate lets them through, cut from the right, and how many tokens were lost."""
     room, lost = float(limit), 0.0
     seen = []

@@ -5,7 +5,8 @@ import pytest
 from quintet.core.example import Example
 from quintet.errors import InputError, UnknownName
 from quintet.metrics import metrics
-from quintet.metrics.unieval.prompts import prompts_of, read_places
+from quintet.metrics.places import read_places
+from quintet.metrics.unieval.prompts import prompts_of
 
 FAKE = {"model": "fake:yes-no"}
 EXAMPLE = Example("{out}", source="{src}", context="{ctx}", references=("{ref}",), history=("{one}", "{two}"))

@@ -45,6 +45,20 @@ def words_only(request: dict[str, Any], count: int) -> Reply:
     return 200, {}, message("Yes." if support(request) > 0.5 else "No.")
 
 
+def graded(request: dict[str, Any], count: int) -> Reply:
+    """A grader from 1 to 5 by the same rule, torn between the two grades nearest to it."""
+    place = 1 + 4 * support(request)
+    low = min(4, int(place))
+    spread = [(str(low), low + 1 - place), (f" {low + 1}", place - low), ("The", 0.0)]
+    return 200, {}, message(str(round(place)), spread)
+
+
+def graded_words_only(request: dict[str, Any], count: int) -> Reply:
+    status, headers, body = graded(request, count)
+    del body["choices"][0]["logprobs"]
+    return status, headers, body
+
+
 class ChatServer:
     def __init__(self, behaviour: Behaviour) -> None:
         self.behaviour, self.requests, self.headers = behaviour, [], []  # type: ignore[var-annotated]

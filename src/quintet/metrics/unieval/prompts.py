@@ -10,13 +10,10 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from quintet.core.dimension import Dimension
-from quintet.core.example import FIELDS
-from quintet.errors import InputError, UnknownName
+from quintet.metrics.places import Place
 
 Unit = Literal["text", "sentence"]
 Combine = Literal["mean", "sum"]
-Place = tuple[str, str]
-"""Label and field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +53,3 @@ def _read(name: str, row: Mapping[str, Any]) -> Prompt:
     places = tuple((label, field) for label, field in row["segments"])
     settings = {key: row[key] for key in ("unit", "combine", "paper_question") if key in row}
     return Prompt(name, row["question"], places, **settings)
-
-
-def read_places(text: str, where: str) -> tuple[Place, ...]:
-    """`response:output; dialogue history:history` as a user writes it; the output must be there and is put first."""
-    places = []
-    for part in text.split(";"):
-        label, colon, field = (piece.strip() for piece in part.rpartition(":"))
-        if not colon or not label:
-            raise InputError(f"cannot read the segment {part.strip()!r}", where, "write LABEL:FIELD; LABEL:FIELD")
-        if field not in FIELDS:
-            raise UnknownName(f"field in the segments of {where}", field, FIELDS)
-        places.append((label, field))
-    if sum(field == "output" for _, field in places) != 1:
-        raise InputError("the segments must name the field output once", where, "write for example text:output")
-    return tuple(sorted(places, key=lambda place: place[1] != "output"))

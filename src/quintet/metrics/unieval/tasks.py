@@ -13,8 +13,9 @@ from quintet.core.example import Example
 from quintet.core.metric import Metric, Row
 from quintet.core.score import Score, no_score
 from quintet.errors import InputError, MissingField, UnknownName
+from quintet.metrics.places import read_places
 from quintet.metrics.unieval.asking import Reading, ask
-from quintet.metrics.unieval.prompts import Combine, Prompt, Unit, prompts_of, read_places
+from quintet.metrics.unieval.prompts import Combine, Prompt, Unit, prompts_of
 from quintet.models.open import identity, open_model
 from quintet.models.roles import Long
 

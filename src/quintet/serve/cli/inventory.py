@@ -36,20 +36,24 @@ def _metric_row(name: str, summary: str, metric: Metric) -> dict[str, Any]:
         "needs": ", ".join(f for f in metric.fields if f != "output") or "nothing",
         "range": f"{_bound(first.low)} to {_bound(first.high)}",
         "better": "higher" if first.higher_is_better else "lower",
-        "model": _model(str(metric.parameters.get("model", ""))),
+        "model": _models(metric),
         "paper": metric.paper,
         "summary": summary,
     }
 
 
-def _model(spec: str) -> str:
-    """What `--model` may be left at; metrics of published checkpoints have no bundled model and ask for one."""
+def _models(metric: Metric) -> str:
+    """The models it runs on if none is named; `yours` for one that is not bundled and must be."""
     from quintet.models.catalog import bundled
 
-    kind, _, name = spec.partition(":")
-    if kind == "bundled" and name not in {model.name for model in bundled()}:
-        return "yours: --model"
-    return spec
+    known = {model.name for model in bundled()}
+    names = []
+    for parameter, spec in metric.parameters.items():
+        if (parameter == "model" or parameter.startswith("model_")) and isinstance(spec, str):
+            kind, _, rest = spec.partition(":")
+            name = rest.partition("#")[0]
+            names.append(f"bundled:{name}" if kind == "bundled" and name in known else "yours: --model")
+    return " + ".join(dict.fromkeys(names))
 
 
 def _bound(value: float | None) -> str:
