@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from quintet.core.calibration import Calibration, read_calibration
 from quintet.core.example import FIELDS
 from quintet.core.item import Item, Scored
 from quintet.core.metric import Metric
@@ -47,6 +48,7 @@ def score(
     columns: Columns = None,
     model: str | None = None,
     task_file: str | Path | None = None,
+    calibration: str | Path | Calibration | None = None,
     limit: int | None = None,
     skip_bad: bool = False,
     cache: bool | str | Path = True,
@@ -63,7 +65,7 @@ def score(
 
     table = open_table(data, skip_bad=skip_bad) if isinstance(data, str | Path) else rows_from_python(data)
     with Items(table, task, columns, skip_bad=skip_bad, limit=limit) as items:
-        plan = make_plan(task, dims, metrics, items.present, model, task_file)
+        plan = make_plan(task, dims, metrics, items.present, model, task_file, calibration=calibration)
         with closing(open_store(cache)) as store:
             rows = list(stream(plan, items, store, skip_bad=skip_bad, executor=open_executor(workers, engine)))
     return Result(rows, plan.signatures, plan.left_out)
@@ -76,17 +78,29 @@ def make_plan(
     present: Iterable[str] | None,
     model: str | None = None,
     task_file: str | Path | None = None,
+    *,
+    calibration: str | Path | Calibration | None = None,
 ) -> Plan:
-    """Which columns to compute for a task or for metrics named one by one."""
+    """Which columns to compute for a task or for metrics named one by one, and what their scores go through."""
     from quintet.metrics import metrics as registry
 
+    if calibration is not None:
+        from quintet.engine.calibrating import asked_dimensions, calibrated_plan
+
+        known = calibration if isinstance(calibration, Calibration) else read_calibration(calibration)
+        return calibrated_plan(make_plan(task, asked_dimensions(dims), metrics, present, model, task_file), known)
     if metrics:
         named = [metrics] if isinstance(metrics, str) else metrics
         return plan_metrics(named, registry, model)
     if task is None:
         raise InputError("neither a task nor a metric was named", todo="give --task or --metric (see quintet metrics)")
     chosen = find_task(task, None if task_file is None else Path(task_file))
-    return plan_task(chosen, dims, registry, None if present is None else set(present), model)
+    try:
+        return plan_task(chosen, dims, registry, None if present is None else set(present), model)
+    except UnknownName as error:
+        if task_file is None or not error.kind.startswith(("metric", "parameter of")):
+            raise
+        raise UnknownName(f"{error.kind} in {task_file} [{task}]", error.name, error.known) from None
 
 
 def open_store(cache: bool | str | Path) -> Store:
@@ -317,23 +331,54 @@ def compare(
 
 def people(name: str, data: str | Path | None = None) -> dict[str, Any]:
     """How well people agree on a set: by dimension, and the weight of each quality in `overall`, all and by rater."""
-    from dataclasses import asdict
-
     from quintet.data.benchmark import load as load_benchmark
-    from quintet.meta.agreement import krippendorff_alpha, pairwise_agreement
-    from quintet.meta.human import regress, regress_by_annotator
+    from quintet.meta.human import agreement_and_weights
 
     benchmark = load_benchmark(name, data)
-    single = {d: table for d, table in benchmark.annotators.items() if table.shape[1] > 1}
-    if not single:
-        raise InputError(f"{name} has no single ratings, only means", todo="see quintet data --show for what it has")
-    agreement = {
-        d: {**dict(pairwise_agreement(table).values), "alpha": krippendorff_alpha(table)} for d, table in single.items()
-    }
-    weights = {}
-    if "overall" in single and len(single) > 2:
-        qualities = {d: table for d, table in single.items() if d != "overall"}
-        by_person = regress_by_annotator(qualities, single["overall"], benchmark.raters)
-        found = {"all": regress(qualities, single["overall"]), **by_person}
-        weights = {who: asdict(regression) for who, regression in found.items()}
-    return {"set": name, "agreement": agreement, "overall": weights}
+    return {"set": name, **agreement_and_weights(name, benchmark.annotators, benchmark.raters)}
+
+
+def calibrate(
+    data: Any,
+    labels: Mapping[str, str],
+    task: str | None = None,
+    *,
+    metrics: Sequence[str | Metric] | str | None = None,
+    scores: Mapping[str, str] | None = None,
+    columns: Columns = None,
+    model: str | None = None,
+    task_file: str | Path | None = None,
+    accept: Mapping[str, float] | float | None = None,
+    precision: float | None = None,
+    recall: float | None = None,
+    scale: tuple[float, float] | None = None,
+    lower_is_better: Sequence[str] = (),
+    skip_bad: bool = False,
+    cache: bool | str | Path = True,
+    resamples: int = 1000,
+    on_note: Callable[[str], None] = lambda note: None,
+) -> Calibration:
+    """Fits scores to labels: `labels` maps a dimension to the column of what people said of it.
+
+    The texts are scored as `score` would, or `scores` names columns of scores that are there already. `accept` is the
+    lowest rating that is good enough. The result goes into `score(…, calibration=…)`.
+    """
+    from quintet.files.labelled_rows import of_file, of_result
+    from quintet.meta.calibration import Labelled
+    from quintet.meta.calibration_file import calibrate as fit_all
+    from quintet.meta.calibration_threshold import check_aim
+
+    aim, down = check_aim(precision, recall), set(lower_is_better)
+    signatures: dict[str, str] = {}
+    if scores is None:
+        dims = None if metrics or set(labels) == {""} else list(labels)
+        plan = make_plan(task, dims, metrics, None, model, task_file)
+        down |= {column.label for column in plan.columns if not column.about.higher_is_better}
+        result = score(data, task, dims=dims, metrics=metrics, columns=columns, model=model, task_file=task_file,
+                       skip_bad=skip_bad, cache=cache)  # fmt: skip
+        rows = of_result(result, labels, str(data) if isinstance(data, str | Path) else "the data")
+        signatures = dict(result.signatures)
+    else:
+        rows = of_file(data, labels, scores, skip_bad)
+    known = {name: Labelled(*pair, rows.groups, scale, name not in down) for name, pair in rows.pairs.items()}
+    return fit_all(known, accept=accept, aim=aim, signatures=signatures, resamples=resamples, on_note=on_note)

@@ -46,8 +46,8 @@ class MissingField(UserError):
 
 class UnknownName(UserError):
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
-        self.kind, self.name = kind, name
-        names = sorted(known)
+        self.kind, self.name, self.known = kind, name, tuple(known)
+        names = sorted(self.known)
         near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names[:20]) or 'none'}"
         super().__init__(f"unknown {kind} {name!r}; {hint}")

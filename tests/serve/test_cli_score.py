@@ -235,6 +235,9 @@ def test_a_user_adds_a_task_and_a_dimension(tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text('[notes.dimensions]\ntight = { question = "?", metrik = "x" }\n')
     run = quintet("score", file, "--task", "notes", "--task-file", "bad.toml", cwd=tmp_path)
     one_line(run, "bad.toml", "did you mean metric")
+    (tmp_path / "bad.toml").write_text('[notes.dimensions]\ntight = { question = "?", metric = "gruen-redundency" }\n')
+    run = quintet("score", file, "--task", "notes", "--task-file", "bad.toml", cwd=tmp_path)
+    one_line(run, "bad.toml [notes]", "gruen-redundency", "did you mean gruen-redundancy")
 
 
 def test_a_second_run_does_no_model_work(tmp_path: Path) -> None:
@@ -298,6 +301,19 @@ def test_explain_shows_one_example(tmp_path: Path) -> None:
     assert "consistency" in run.stdout
     assert "in source" in run.stdout
     one_line(quintet("explain", file, "--id", "zz", "--task", "text", cwd=tmp_path), "'zz'")
+
+
+def test_explain_where_ids_repeat_says_so_and_takes_a_row(tmp_path: Path) -> None:
+    rows = [{**ROWS[0], "output": text} for text in ("It rains.", "It snows.", "It hails.")]
+    file = write_jsonl(tmp_path / "in.jsonl", rows)
+    run = quintet("explain", file, "--id", "a", *REDUNDANCY, cwd=tmp_path)
+    assert "3 rows have the id 'a': row 1 is shown; --row NUMBER for 2, 3" in run.stderr
+    assert "It rains." in run.stdout
+    run = quintet("explain", file, "--row", "2", *REDUNDANCY, cwd=tmp_path)
+    assert "It snows." in run.stdout
+    assert not run.stderr
+    one_line(quintet("explain", file, "--row", "4", *REDUNDANCY, cwd=tmp_path), "no row 4, only 3")
+    one_line(quintet("explain", file, *REDUNDANCY, cwd=tmp_path), "--id ID or --row NUMBER")
 
 
 def test_inventories(tmp_path: Path) -> None:

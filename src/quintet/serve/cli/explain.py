@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import closing
 from typing import Annotated
 
@@ -9,19 +10,26 @@ import typer
 from rich.text import Text
 
 from quintet import api
-from quintet.core.item import Scored
+from quintet.core.item import Item, Scored
 from quintet.core.score import Score, Span
 from quintet.engine.plan import Plan
-from quintet.errors import UnknownName
+from quintet.errors import InputError, UnknownName
 from quintet.serve.cli import options, screen
 
-Id = Annotated[str, typer.Option("--id", help="The id of the row; its number, counted from 1, where rows have none.")]
+Id = Annotated[
+    str | None, typer.Option("--id", help="The id of the row; its number, counted from 1, where rows have none.")
+]
+Row = Annotated[
+    int | None, typer.Option("--row", min=1, help="The row by its number, counted from 1, whatever its id.")
+]
 SHOWN_SUPPORT = 8
+SHOWN_ROWS = 8
 
 
 def explain(
     file: options.File,
-    id: Id,
+    id: Id = None,
+    row: Row = None,
     task: options.Task = None,
     dims: options.Dims = None,
     metric: options.Metrics = None,
@@ -35,21 +43,44 @@ def explain(
     """Shows one example of FILE: its texts, each score, and the words, sentences or pairs behind it."""
     from quintet.files.items import open_items
 
+    if (id is None) == (row is None):
+        raise InputError("which example is not said", file, "give either --id ID or --row NUMBER")
     with open_items(file, input_format, task, columns, skip_bad=True) as items:
         plan = api.make_plan(task, options.names(dims), metric, items.present, model, task_file)
-        ids = []
-        chosen = None
-        for item in items:
-            if item.example is not None:
-                ids.append(item.example.id)
-                if item.example.id == id:
-                    chosen = item
-                    break
-    if chosen is None:
-        raise UnknownName(f"id in {file}", id, ids[:1000])
+        chosen = _by_id(items, id, file) if id is not None else _by_row(items, row or 1, file)
     with closing(api.open_store(options.cache_choice(cache, no_cache))) as store:
         (scored,) = api.stream(plan, [chosen], store)
     _show(scored, plan)
+
+
+def _by_id(items: Iterable[Item], id: str, file: str) -> Item:
+    """The first row with that id; where there are more, their numbers are said."""
+    known: list[str] = []
+    found: dict[int, Item] = {}
+    for number, item in enumerate(items, 1):
+        if item.example is None:
+            continue
+        if item.example.id == id:
+            found[number] = item
+        elif len(known) < 1000:
+            known.append(item.example.id)
+    if not found:
+        raise UnknownName(f"id in {file}", id, known)
+    if len(found) > 1:
+        first, *others = found
+        more = ", ".join(map(str, others[:SHOWN_ROWS])) + (" …" if len(others) > SHOWN_ROWS else "")
+        typer.echo(f"{len(found)} rows have the id {id!r}: row {first} is shown; --row NUMBER for {more}", err=True)
+    return next(iter(found.values()))
+
+
+def _by_row(items: Iterable[Item], row: int, file: str) -> Item:
+    count = 0
+    for count, item in enumerate(items, 1):  # noqa: B007  the last count is what there is
+        if count == row:
+            if item.example is None:
+                raise InputError(item.problem, f"{file}, row {row}")
+            return item
+    raise InputError(f"there is no row {row}, only {count}", file)
 
 
 def _show(scored: Scored, plan: Plan) -> None:
