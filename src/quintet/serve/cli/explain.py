@@ -75,7 +75,7 @@ def _by_id(items: Iterable[Item], id: str, file: str) -> Item:
 
 def _by_row(items: Iterable[Item], row: int, file: str) -> Item:
     count = 0
-    for count, item in enumerate(items, 1):  # noqa: B007  the last count is what there is
+    for count, item in enumerate(items, 1):
         if count == row:
             if item.example is None:
                 raise InputError(item.problem, f"{file}, row {row}")
