@@ -7,12 +7,14 @@ says how much each quality counts; one regression per annotator shows that peopl
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from quintet.errors import InputError
+from quintet.meta.agreement import krippendorff_alpha, pairwise_agreement
 from quintet.meta.coefficients import Array, spearman
 
 
@@ -95,3 +97,22 @@ def _z_scores(columns: Array) -> Array:
 def _softmax(weights: Array) -> Array:
     raised = np.exp(weights - weights.max())
     return np.asarray(raised / raised.sum())
+
+
+def agreement_and_weights(
+    name: str, annotators: Mapping[str, Array], raters: Sequence[Sequence[str]] | None
+) -> dict[str, Any]:
+    """Agreement by dimension, and the weight of each quality in `overall`: of all raters and of each."""
+    single = {d: table for d, table in annotators.items() if table.shape[1] > 1}
+    if not single:
+        raise InputError(f"{name} has no single ratings, only means", todo="see quintet data --show for what it has")
+    agreement = {
+        d: {**dict(pairwise_agreement(table).values), "alpha": krippendorff_alpha(table)} for d, table in single.items()
+    }
+    weights = {}
+    if "overall" in single and len(single) > 2:
+        qualities = {d: table for d, table in single.items() if d != "overall"}
+        by_person = regress_by_annotator(qualities, single["overall"], raters)
+        found = {"all": regress(qualities, single["overall"]), **by_person}
+        weights = {who: asdict(regression) for who, regression in found.items()}
+    return {"agreement": agreement, "overall": weights}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from quintet._version import __version__
-from quintet.serve.cli import bench, compare, data, explain, gate, inventory, people, score, train
+from quintet.serve.cli import bench, calibrate, compare, data, explain, gate, inventory, people, score, train
 from quintet.serve.http import command as http
 
 app = typer.Typer(
@@ -33,6 +33,7 @@ def program(
 app.command("score")(score.score)
 app.command("explain")(explain.explain)
 app.command("bench")(bench.bench)
+app.command("calibrate")(calibrate.calibrate)
 app.command("compare")(compare.compare)
 app.command("gate")(gate.gate)
 app.command("data")(data.data)

@@ -45,6 +45,7 @@ def gate(
     columns: options.Columns = None,
     model: options.Model = None,
     task_file: options.TaskFile = None,
+    calibration: options.Calibration = None,
     scored_baseline: ScoredBaseline = False,
     format: Format = "text",
     show: Show = 10,
@@ -68,7 +69,9 @@ def gate(
     if not limits:
         raise InputError("no limit was given", todo="give --min, --max or --max-drop DIMENSION=NUMBER")
     dims = list(dict.fromkeys(limit.dimension for limit in limits))
-    scoring = _Scoring(task, metric, columns, model, task_file, skip_bad, options.cache_choice(cache, no_cache))
+    scoring = _Scoring(
+        task, metric, columns, model, task_file, skip_bad, options.cache_choice(cache, no_cache), calibration
+    )
     drops = list(dict.fromkeys(limit.dimension for limit in limits if limit.kind == "max-drop"))
     if drops and baseline is None:
         raise InputError("a drop needs a baseline to drop from", "--max-drop", "give --baseline OLD.jsonl")
@@ -97,12 +100,16 @@ class _Scoring:
     task_file: str | None
     skip_bad: bool
     cache: bool | str
+    calibration: str | None
 
     def subject(self, path: str, dims: Sequence[str], as_it_stands: bool = False) -> Subject:
+        from quintet.serve.gate.calibrated import calibrated_subject
         from quintet.serve.gate.subject import scored_file, scored_now
 
         if as_it_stands or not (self.task or self.metrics):
-            return scored_file(path, dims)
+            # A baseline taken as it stands is on the scale of its own making.
+            plain = self.calibration is None or as_it_stands
+            return scored_file(path, dims) if plain else calibrated_subject(path, dims, str(self.calibration))
         result = api.score(
             path,
             self.task,
@@ -111,6 +118,7 @@ class _Scoring:
             columns=self.columns,
             model=self.model,
             task_file=self.task_file,
+            calibration=self.calibration,
             skip_bad=self.skip_bad,
             cache=self.cache,
         )
@@ -119,5 +127,7 @@ class _Scoring:
     def lower_is_better(self, dims: Sequence[str]) -> set[str]:
         if not (self.task or self.metrics):
             return set()
-        plan = api.make_plan(self.task, dims, self.metrics, None, self.model, self.task_file)
+        plan = api.make_plan(
+            self.task, dims, self.metrics, None, self.model, self.task_file, calibration=self.calibration
+        )
         return {c.label for c in plan.columns if not c.about.higher_is_better}

@@ -18,6 +18,9 @@ Model = Annotated[
     str | None, typer.Option("--model", help="bundled:NAME, dir:PATH, hf:NAME@REVISION or openai:MODEL@URL.")
 ]
 TaskFile = Annotated[str | None, typer.Option("--task-file", help="A TOML file with more tasks or dimensions.")]
+Calibration = Annotated[
+    str | None, typer.Option("--calibration", help="What quintet calibrate wrote: scores on the scale of your labels.")
+]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N rows.")]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Go on past bad rows; they keep their place, unscored.")]
 Cache = Annotated[str | None, typer.Option("--cache", help="Where results are kept (default: in the cache folder).")]
