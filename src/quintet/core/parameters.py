@@ -24,7 +24,24 @@ def build(registry: Registry, text: str, **preset: Any) -> Metric:
         if key not in known:
             raise UnknownName(f"parameter of {name}", key, known)
     values = {key: read_value(raw, known[key], f"{name}: {key}") for key, raw in typed.items()}
-    return entry.build(**{k: v for k, v in preset.items() if k in known and v is not None}, **values)
+    given = {k: v for k, v in preset.items() if k in known and v is not None}
+    return entry.build(**{**given, **values})
+
+
+def build_on(registry: Registry, text: str, model: str | None, **preset: Any) -> tuple[Metric, bool]:
+    """A metric on `model`, and whether it looks at one. A metric of several models cannot know which one is meant."""
+    plain = build(registry, text, **preset)
+    names = [field.name for field in dataclasses.fields(plain)]
+    own = ["model"] if "model" in names else [name for name in names if name.startswith("model_")]
+    if model is None or not own:
+        return plain, bool(own)
+    if len(own) > 1:
+        asked = ",".join(f"{name}=MODEL" for name in own)
+        raise InputError(
+            f"--model names one model, {plain.name} has {len(own)}",
+            todo=f"write --metric {plain.name}:{asked} (or some)",
+        )
+    return build(registry, text, **{own[0]: model, **preset}), True
 
 
 def read_value(raw: str, hint: Any, where: str) -> Any:

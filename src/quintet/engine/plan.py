@@ -9,7 +9,7 @@ from quintet.core.composite import Composite
 from quintet.core.dimension import Dimension
 from quintet.core.item import Item
 from quintet.core.metric import Metric
-from quintet.core.parameters import build
+from quintet.core.parameters import build_on
 from quintet.core.registry import Registry
 from quintet.core.task import Task
 from quintet.errors import InputError
@@ -91,7 +91,7 @@ def plan_task(
 ) -> Plan:
     """The columns for a task. Dimensions that were not asked for by name are left out when nothing answers them or
     when the input has no column (`present`) that they need; those asked for by name must work."""
-    columns, left_out = [], {}
+    columns, left_out, heeded = [], {}, False
     for name in dims or task.dimensions:
         wanted = task[name]
         if wanted.metric is None:
@@ -99,24 +99,40 @@ def plan_task(
                 raise InputError(f"no bundled metric answers {name} of task {task.name}", todo="name one with --metric")
             left_out[name] = "no bundled metric answers it yet"
             continue
-        metric = build(registry, wanted.metric, **{"model": model, **wanted.parameters})
+        metric, on_model = build_on(registry, wanted.metric, model, **wanted.parameters)
         lacking = [f for f in metric.fields if present is not None and f not in present]
         if lacking and not dims:
             left_out[name] = f"needs {' and '.join(lacking)}, which the input does not have"
             continue
         columns.append(Column(name, metric, wanted.of or _same_or_first(metric, name)))
+        heeded = heeded or on_model
+    _heed(model, heeded or not columns, f"task {task.name}")
     return Plan(tuple(columns), left_out)
 
 
 def plan_metrics(named: Sequence[str | Metric], registry: Registry, model: str | None = None) -> Plan:
     """The columns for metrics named one by one, or handed in as they are."""
-    columns = []
+    columns, heeded = [], False
     for given in named:
-        text, metric = (given, build(registry, given, model=model)) if isinstance(given, str) else (given.name, given)
+        if isinstance(given, str):
+            text = given
+            metric, on_model = build_on(registry, given, model)
+            heeded = heeded or on_model
+        else:
+            text, metric = given.name, given
         for dimension in metric.dimensions:
             label = text if len(metric.dimensions) == 1 else f"{text}/{dimension.name}"
             columns.append(Column(label, metric, dimension.name))
+    _heed(model, heeded, " and ".join(given if isinstance(given, str) else given.name for given in named))
     return Plan(tuple(columns), {})
+
+
+def _heed(model: str | None, heeded: bool, who: str) -> None:
+    """A model that nothing would look at is a mistake, not something to pass over."""
+    if model is not None and not heeded:
+        raise InputError(
+            f"--model {model} changes nothing: no model is looked at by {who}", todo="name a metric that does"
+        )
 
 
 def _same_or_first(metric: Metric, name: str) -> str:

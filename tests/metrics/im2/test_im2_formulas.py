@@ -1,5 +1,6 @@
 """IM2's weights, routing, Dist-n and fits: goldens from the paper's tables, and plain twins."""
 
+import itertools
 import math
 import tomllib
 from collections import Counter
@@ -13,7 +14,7 @@ from quintet.core.blend import read_table
 from quintet.core.example import Example
 from quintet.errors import InputError
 from quintet.metrics.im2.categories import Cr, Ies, Im2, Nuf
-from quintet.metrics.im2.classifiers import SelfConsistency, sub_sentences
+from quintet.metrics.im2.classifiers import SelfConsistency, released_pieces, sub_sentences
 from quintet.metrics.im2.dialogues import dialogue_score, replies
 from quintet.metrics.im2.diversity import DistN
 from quintet.metrics.im2.fitting import RatedSet, average_weights, fit_two_levels, leave_one_out, quantile_constants
@@ -28,6 +29,8 @@ from quintet.metrics.im2.ngram_table import (
     read_table as read_counts,
 )
 from quintet.metrics.im2.qualities import route
+from quintet.metrics.role_metric import probability
+from quintet.models.open import open_model
 
 FAKES = {
     "model_valid": "fake:pair-classifier",
@@ -122,6 +125,27 @@ def test_pieces_of_a_response() -> None:
     metric = SelfConsistency("fake:pair-classifier")
     assert metric.score([Example("One piece")])[0]["self-consistency"].value == 0.5
     assert metric.score([Example(text)])[0]["self-consistency"].parts["pairs"] == 4.0
+
+
+def test_the_released_self_consistency_pairs_letters() -> None:
+    """As we read the slips: letters of neighbours side by side, sum over n pieces, divided by n, less 1."""
+    metric = SelfConsistency("fake:pair-classifier", formula="released")
+    text = "so be, if it. Go!"
+    model = open_model("fake:pair-classifier", "pair-classifier")
+
+    def odds(a: str, b: str) -> float:
+        return probability(model.logits([(a, b)])[0].values)
+
+    pieces = ["so be", "if it", "Go", ""]
+    assert released_pieces(text) == pieces
+    total = 0.0
+    for a, b in itertools.pairwise(pieces):
+        scores = [odds(x, y) for x, y in zip(a, b, strict=False)]
+        total += sum(scores) / len(scores) if scores else 0.0
+    found, single = metric.score([Example(text), Example("One piece")])
+    assert found["self-consistency"].value == pytest.approx(total / 4 - 1)
+    assert single["self-consistency"].value == -1.0
+    assert metric.dimensions[0].low == -1.0
 
 
 def plain_dist(contexts: list[str], responses: list[str]) -> list[float]:

@@ -17,7 +17,7 @@ from quintet.core.score import EMPTY_OUTPUT, Score
 from quintet.metrics.ctc import regression, tagging
 from quintet.metrics.ctc.alignment import NO_GROUNDS, Aggregate, Alignment
 from quintet.metrics.ctc.embedding import align_vectors
-from quintet.metrics.ctc.relations import DEFAULT_MODELS, TRAINED_ON, Relation
+from quintet.metrics.ctc.relations import DEFAULT_MODELS, TRAINED_ON, Relation, spec_of
 from quintet.metrics.encoder_metric import EncoderMetric
 from quintet.models.centre import token_mean
 from quintet.models.open import identity, open_model
@@ -98,7 +98,7 @@ class CtcMetric(EncoderMetric):
             open_model(self._spec(relation), self.model_role)
 
     def _spec(self, relation: Relation) -> str:
-        return self.model.replace("{relation}", relation)
+        return spec_of(self.model, relation)
 
     def _align(self, pairs: Sequence[Pair], relation: Relation) -> list[Alignment]:
         """align(a -> b) for each pair (a, b)."""
@@ -108,7 +108,9 @@ class CtcMetric(EncoderMetric):
         if self.aligner == "R":
             model = open_model(self._spec(relation), self.model_role)
             limits = None if self.long == "window" else regression.PACKAGE
-            return regression.align_values(model, pairs, limits, TRAINED_ON[relation], self._a_first(relation))
+            # A head of the bundled evaluator says how likely, not how many words.
+            trained: Aggregate = "mean" if self.model == DEFAULT_MODELS["R"] else TRAINED_ON[relation]
+            return regression.align_values(model, pairs, limits, trained, self._a_first(relation))
         vectors = self.embed([text for pair in pairs for text in pair])
         mean = token_mean(self.model, self.layer) if self.center else None
         found = [align_vectors(vectors[a], vectors[b], mean) for a, b in pairs]

@@ -20,8 +20,8 @@ from quintet.models.roles import Limits
 from quintet.text.sentences import sentences
 from quintet.text.tokens import Piece
 
-LM_MODEL = "bundled:masked-lm"
-ACCEPTABILITY_MODEL = "bundled:acceptability"
+LM_MODEL = "bundled:evaluator"
+ACCEPTABILITY_MODEL = "bundled:evaluator#acc"
 _CODE_LIMIT = Limits(total=128)
 """The released code gives the acceptability model 128 sub-words, special tokens included."""
 

@@ -20,7 +20,7 @@ from quintet.models.roles import Limits, Value
 from quintet.text.sentences import sentences
 from quintet.text.tokens import Piece
 
-ORDER_MODEL = "bundled:sentence-order"
+ORDER_MODEL = "bundled:evaluator#ord"
 CHANCE = math.log(2.0)
 """Loss of a model that cannot tell the right order from the wrong one."""
 PENALTY = 0.1

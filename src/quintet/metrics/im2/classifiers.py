@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
@@ -56,22 +56,41 @@ class ValidUtterance(TwoClasses):
 
 @dataclass(frozen=True)
 class SelfConsistency(TwoClasses):
-    """LSC: the mean AB-BA score of neighbouring pieces of the response.
-
-    The released code pairs letters instead of pieces and computes sum / n - 1 instead of sum / (n - 1); neither is a
-    metric one could want, so every mode follows the paper. A response in one piece is undecided (0.5).
-    """
+    """LSC: the mean AB-BA score of neighbouring pieces of the response. A response in one piece is undecided (0.5)."""
 
     model: str = ORDER_MODEL
+    formula: Literal["paper", "released"] = "paper"
+    """released: two slips of the code, as we read it. The letters of two neighbours are paired instead of the
+    neighbours, and the sum over n pieces is divided by n and reduced by 1 instead of divided by n - 1; the empty piece
+    after a closing mark counts. IM2's sums use the paper's formula in every mode."""
 
     name = "im2-lsc"
-    dimensions = (Dimension("self-consistency", "Do the parts of the response follow from one another?"),)
+
+    @property
+    def dimensions(self) -> tuple[Dimension, ...]:  # type: ignore[override]
+        low, high = (0.0, 1.0) if self.formula == "paper" else (-1.0, 0.0)
+        question = "Do the parts of the response follow from one another?"
+        return (Dimension("self-consistency", question, low=low, high=high),)
 
     def _score(self, examples: Sequence[Example]) -> list[Row]:
+        if self.formula == "released":
+            return self._score_released(examples)
         texts = [sub_sentences(example.output) for example in examples]
         pairs = [(a.text, b.text) for pieces in texts for a, b in pairwise(pieces)]
         found = iter(judge(self.opened(), pairs, self.mode))
         return [{"self-consistency": self._one(pieces, [next(found) for _ in pieces[1:]])} for pieces in texts]
+
+    def _score_released(self, examples: Sequence[Example]) -> list[Row]:
+        texts = [released_pieces(example.output) for example in examples]
+        letters = [[list(zip(a, b, strict=False)) for a, b in pairwise(pieces)] for pieces in texts]
+        found = iter(judge(self.opened(), [pair for text in letters for own in text for pair in own], self.mode))
+        rows: list[Row] = []
+        for pieces, text in zip(texts, letters, strict=True):
+            scores = [[probability(next(found).values) for _ in own] for own in text]
+            total = sum(sum(own) / len(own) for own in scores if own)
+            parts = {"pieces": float(len(pieces))}
+            rows.append({"self-consistency": Score(total / len(pieces) - 1.0, parts=parts)})
+        return rows
 
     @staticmethod
     def _one(pieces: Sequence[Piece], found: Sequence[Logits]) -> Score:
@@ -95,6 +114,11 @@ def sub_sentences(text: str) -> list[Piece]:
             pieces.append(Piece(raw.strip(), left, left + len(raw.strip())))
         start = end + 1
     return pieces
+
+
+def released_pieces(text: str) -> list[str]:
+    """Cut at a mark and the blanks after it; what stands after the last mark is kept, even if it is nothing."""
+    return re.split(r"[;,.!?]\s*", text)
 
 
 @dataclass(frozen=True)
@@ -155,9 +179,6 @@ class TopicCoherence(_Response):
 
     name = "im2-grade"
     dimensions = (Dimension("coherence", "Does the response keep to the topic?", ("history",)),)
-
-    def _score(self, examples: Sequence[Example]) -> list[Row]:
-        return super()._score(examples)
 
     def _judged(self, pairs: Sequence[tuple[str, str]]) -> list[Logits]:
         if self.mode == "quintet":

@@ -9,13 +9,13 @@ from quintet.core.example import Example
 from quintet.metrics.role_metric import last_turns
 from quintet.models.roles import Limits, Logits, Pair
 
-VALID_MODEL = "bundled:acceptability"
-ORDER_MODEL = "bundled:dialogue-order"
-RESPONSE_MODEL = "bundled:dialogue-retrieval"
-COHERENCE_MODEL = "bundled:dialogue-coherence"
-FIVE_NUF_MODEL = "bundled:dialogue-nuf"
-FIVE_IES_MODEL = "bundled:dialogue-ies"
-LM_MODEL = "bundled:dialogue-lm"
+VALID_MODEL = "bundled:evaluator#acc"
+ORDER_MODEL = "bundled:evaluator#abba"
+RESPONSE_MODEL = "bundled:evaluator#abac"
+COHERENCE_MODEL = "bundled:evaluator#sel"
+FIVE_NUF_MODEL = "bundled:evaluator#nuf5"
+FIVE_IES_MODEL = "bundled:evaluator#ies5"
+LM_MODEL = "bundled:evaluator"
 
 Mode = Literal["quintet", "released"]
 """quintet: the last turns as they stand, as long as the model takes. released: the whole history on one line, 25

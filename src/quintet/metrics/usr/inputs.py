@@ -8,9 +8,9 @@ from quintet.core.example import Example
 from quintet.metrics.role_metric import last_turns
 from quintet.text.usr_lines import EOS, GO, NO_FACT, context_text, fact_text, mlm_line, response_text, spaced
 
-MLM_MODEL = "bundled:dialogue-lm"
-CONTEXT_MODEL = "bundled:dialogue-retrieval"
-FACT_MODEL = "bundled:dialogue-grounding"
+MLM_MODEL = "bundled:evaluator"
+CONTEXT_MODEL = "bundled:evaluator#sel"
+FACT_MODEL = "bundled:evaluator#gro"
 
 PairMode = Literal["quintet", "released", "dialeval"]
 MlmMode = Literal["quintet", "paper", "released", "dialeval"]
