@@ -28,6 +28,11 @@ class Description:
     """The heads of a judge, in the order of its output."""
     longest_output: int = 190
     """Sub-words of an output that a judge looks at; the rest of its room is for the grounds."""
+    states: tuple[int, ...] = ()
+    """Of a causal model: layers, 2 (keys and values), heads, width of a head."""
+    start: str = "<|endoftext|>"
+    """The token before everything, of a causal model, and the one between turns."""
+    end: str = "<|endoftext|>"
 
     @property
     def backend(self) -> str:

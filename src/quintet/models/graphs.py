@@ -39,8 +39,18 @@ def _judge(path: Path, found: Description, identity: str) -> Any:
     return OnnxJudge(path, found, identity)
 
 
+def _causal(path: Path, found: Description, identity: str) -> Any:
+    from quintet.models.onnx_lm import OnnxCausalLM
+
+    return OnnxCausalLM(path, found, identity)
+
+
 def _unknown(spec: str, role: str) -> Any:
     raise ModelError(f"{spec} says it is for the role {role}, which no graph has here; the file is newer than quintet")
 
 
-_OPENERS: dict[str, Callable[[Path, Description, str], Any]] = {"embedder": _embedder, "judge": _judge}
+_OPENERS: dict[str, Callable[[Path, Description, str], Any]] = {
+    "embedder": _embedder,
+    "judge": _judge,
+    "causal-lm": _causal,
+}

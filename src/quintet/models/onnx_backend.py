@@ -79,7 +79,8 @@ class OnnxEmbedder:
             return self._sessions[depth]
 
 
-def open_session(model: bytes):  # type: ignore[no-untyped-def]
+def open_session(model: bytes | Path):  # type: ignore[no-untyped-def]
+    """A graph as bytes, or the file it stands in, which is then not held in memory twice."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -91,6 +92,7 @@ def open_session(model: bytes):  # type: ignore[no-untyped-def]
     # Arenas keep the largest batch ever seen; buffers of one pass are small beside its arithmetic.
     options.enable_cpu_mem_arena = False
     try:
-        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        given = str(model) if isinstance(model, Path) else model
+        return onnxruntime.InferenceSession(given, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime raises a dozen unrelated types, none of them exported
         raise ModelError(f"ONNX Runtime cannot open the model ({str(error).splitlines()[0][:200]})") from None

@@ -104,7 +104,7 @@ class _Evaluator:
         graph = self.graph
         picked = graph.node("GatherND", x, "rows")
         dense = graph.node("Gelu", self.linear(picked, "mlm.dense"), domain=MICROSOFT)
-        product = graph.node("MatMul", self.norm(dense, "mlm.norm"), graph.turned(self.table))
+        product = graph.against(self.norm(dense, "mlm.norm"), self.table)
         logits = graph.node("Add", product, graph.real(self.array("mlm.bias")))
         log_probability(graph, logits, "targets", "word_logp")
 

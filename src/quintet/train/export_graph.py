@@ -154,12 +154,13 @@ class Graph:
         scales = self.float32(self.node("Gather", table.scales, ids))
         return self.node("Reshape", self.node("Mul", self.float32(picked), scales), self.whole(shape))
 
-    def turned(self, table: Table) -> str:
-        """The table (in, out) as MatMul reads it, in float32."""
-        if not table.scales:
-            return self.node("Transpose", table.codes, perm=[1, 0])
-        numbers = self.node("Mul", self.float32(table.codes), self.float32(table.scales))
-        return self.node("Transpose", self.node("Reshape", numbers, self.whole(list(table.shape))), perm=[1, 0])
+    def against(self, x: str, table: Table) -> str:
+        """x (n, in) with every row of the table: (n, out). The table is turned into float32 when the file is opened."""
+        rows = table.codes
+        if table.scales:
+            numbers = self.node("Mul", self.float32(table.codes), self.float32(table.scales))
+            rows = self.node("Reshape", numbers, self.whole(list(table.shape)))
+        return self.node("Gemm", x, rows, transB=1)
 
     def dots(self, x: str, weight: Array, bias: Array, name: str) -> str:
         """A few outputs per row as plain sums of products, so that a row is the same however many rows there are."""

@@ -1,0 +1,149 @@
+"""A causal language model on ONNX Runtime that reads a context once for all texts that follow it.
+
+One sequence a run: a score cannot depend on what else is asked. A context always goes through the model by itself and
+a text after it, whether its keys and values were kept or not, so remembering changes no bit either.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quintet.errors import ModelError
+from quintet.models.folder import Description
+from quintet.models.memo import forgetting
+from quintet.models.onnx_backend import open_session
+from quintet.models.roles import TokenScores
+from quintet.models.subwords import Subwords
+
+Ids = NDArray[np.int64]
+States = NDArray[np.float32]
+"""Keys and values: (layers, 2, heads, sub-words, width of a head)."""
+Context = str | tuple[str, ...]
+
+STATE_BYTES = 192 * 2**20
+"""Memory for contexts already read, the least recently used out first; a sub-word takes 46 kB."""
+REMEMBERED = 16384
+"""Scores kept."""
+CONTEXT_STEP, TEXT_STEP = 512, 128
+"""Sub-words a run: bounds the memory of attention, and of probabilities over the whole vocabulary."""
+
+
+class OnnxCausalLM:
+    """A graph: ids, past, rows, targets to logp, fresh (see `train.export_judge_lm`)."""
+
+    def __init__(self, folder: Path, description: Description, identity: str) -> None:
+        self.identity, self.max_tokens = identity, description.max_tokens
+        if len(description.states) != 4:
+            raise ModelError(f"{folder / 'model.toml'} does not say the shape of the model's states")
+        self.subwords = Subwords.read(folder / "tokenizer.json", description.prefix_space)
+        self._start, self._end = self.subwords.id(description.start), self.subwords.id(description.end)
+        layers, two, heads, width = description.states
+        self._nothing = np.zeros((layers, two, heads, 0, width), np.float32)
+        self._path = folder / description.file
+        self._opened: Any = None
+        self._kept: OrderedDict[bytes, States] = OrderedDict()
+        self._bytes = 0
+        self._known: OrderedDict[tuple[Context, str], TokenScores] = OrderedDict()
+        self._lock = threading.RLock()
+        self.tokens_read = 0
+        """Sub-words that went through the model."""
+        forgetting(self)
+
+    def log_probs(self, pairs: Sequence[tuple[Context, str]]) -> list[TokenScores]:
+        plain = [(context if isinstance(context, str) else tuple(context), text) for context, text in pairs]
+        with self._lock:
+            found = {pair: self._known[pair] for pair in dict.fromkeys(plain) if pair in self._known}
+            texts: dict[Context, list[str]] = {}
+            for context, text in dict.fromkeys(plain):
+                if (context, text) not in found:
+                    # Texts after one context follow one another, so that it is read once.
+                    texts.setdefault(context, []).append(text)
+            for context, own in texts.items():
+                before = self._context(context)
+                found.update({(context, text): self._scores(before, text) for text in own})
+            for pair, scores in found.items():
+                self._known[pair] = scores
+                self._known.move_to_end(pair)
+            while len(self._known) > REMEMBERED:
+                self._known.popitem(last=False)
+            return [found[pair] for pair in plain]
+
+    def forget(self) -> None:
+        with self._lock:
+            self._kept.clear()
+            self._known.clear()
+            self._bytes = 0
+
+    def next_log_probs(self, ids: Ids, answers: Sequence[int]) -> NDArray[np.float32]:
+        """Log-probability of each of `answers` as the sub-word after `ids`."""
+        with self._lock:
+            rows = np.zeros(len(answers), np.int64)
+            return self._run(ids[-1:], self._state(ids[:-1]), rows, np.array(answers, np.int64))[0]
+
+    def _context(self, context: Context) -> Ids:
+        if isinstance(context, str):
+            return self.subwords.split(context).ids
+        parts = [np.append(self.subwords.split(turn).ids, self._end) for turn in context]
+        return np.concatenate([np.empty(0, np.int64), *parts])
+
+    def _scores(self, context: Ids, text: str) -> TokenScores:
+        """The start of the context gives way; a text longer than the model is read in pieces of half its length, each
+        after as much of what precedes it as fits."""
+        own = self.subwords.split(text)
+        if not len(own):
+            return TokenScores(text, own.starts, own.ends, np.zeros(0, np.float32), 0)
+        step = len(own) if len(own) < self.max_tokens else self.max_tokens // 2
+        # Room for short texts is left free whatever their length, so that they all follow the same context.
+        room = self.max_tokens - 1 - max(step, min(self.max_tokens // 8, self.max_tokens - 1))
+        whole = np.concatenate([context, own.ids])
+        values = []
+        for at in range(0, len(own), step):
+            end = len(context) + at
+            before = np.concatenate([[self._start], whole[max(0, end - room) : end]])
+            values.append(self._after(before, own.ids[at : at + step]))
+        return TokenScores(text, own.starts, own.ends, np.concatenate(values), max(0, len(context) - room))
+
+    def _after(self, before: Ids, own: Ids) -> NDArray[np.float32]:
+        past = self._state(before[:-1])
+        fed = np.concatenate([before[-1:], own[:-1]])
+        values = []
+        for at in range(0, len(own), TEXT_STEP):
+            part, targets = fed[at : at + TEXT_STEP], own[at : at + TEXT_STEP]
+            found, fresh = self._run(part, past, np.arange(len(part)), targets)
+            values.append(found)
+            if at + TEXT_STEP < len(own):
+                past = np.concatenate([past, fresh], axis=3)
+        return np.concatenate(values)
+
+    def _state(self, ids: Ids) -> States:
+        """Keys and values of a context, from memory if it was read lately."""
+        key = ids.tobytes()
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key]
+        past = self._nothing
+        none = np.zeros(0, np.int64)
+        for at in range(0, len(ids), CONTEXT_STEP):
+            _, fresh = self._run(ids[at : at + CONTEXT_STEP], past, none, none)
+            past = np.concatenate([past, fresh], axis=3)
+        self._kept[key] = past
+        self._bytes += past.nbytes
+        while self._bytes > STATE_BYTES and len(self._kept) > 1:
+            self._bytes -= self._kept.popitem(last=False)[1].nbytes
+        return past
+
+    def _run(self, ids: Ids, past: States, rows: Ids, targets: Ids) -> tuple[NDArray[np.float32], States]:
+        if self._opened is None:
+            self._opened = open_session(self._path)
+        self.tokens_read += len(ids)
+        logp, fresh = self._opened.run(
+            ["logp", "fresh"], {"ids": ids.astype(np.int64), "past": past, "rows": rows, "targets": targets}
+        )
+        return logp, fresh
