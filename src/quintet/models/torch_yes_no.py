@@ -16,6 +16,7 @@ from quintet.models.passes import padded
 from quintet.models.roles import Value
 from quintet.models.subwords import LAST
 from quintet.models.torch_backend import LOGIT_BUDGET, TOKEN_BUDGET, Loaded
+from quintet.models.torch_t5 import ROWS, FirstStep, fits
 
 LONGEST = 1024
 """UniEval's limit; T5 itself has none."""
@@ -40,7 +41,8 @@ def family(path: Path) -> str:
 
 
 class TorchYesNo:
-    def __init__(self, loaded: Loaded) -> None:
+    def __init__(self, loaded: Loaded, release: bool = True) -> None:
+        """`release`: the weights are taken from the model, which nothing else may then use."""
         self._loaded = loaded
         self.identity = loaded.identity
         self._pairs = bool(loaded.config.is_encoder_decoder)
@@ -50,6 +52,7 @@ class TorchYesNo:
         if self._answers[0] == self._answers[1]:
             raise ModelError(f"{loaded.identity} begins Yes and No with the same sub-word and cannot answer")
         self._end = loaded.subwords.id(*LAST) if self._pairs else -1
+        self._step = FirstStep(loaded.model, self._answers, release) if fits(loaded.model) else None
 
     def probabilities(self, prompts: Sequence[Sequence[str]], max_tokens: int | None = None) -> list[Value]:
         limit = min(max_tokens or self.max_tokens, self.max_tokens)
@@ -59,7 +62,7 @@ class TorchYesNo:
         inputs, cuts = zip(*(self._encoded(prompt, limit) for prompt in prompts), strict=True)
         run = self._run_pairs if self._pairs else self._run_decoder
         # A decoder gives logits over the vocabulary at every position.
-        budget = TOKEN_BUDGET if self._pairs else LOGIT_BUDGET
+        budget = (ROWS if self._step else TOKEN_BUDGET) if self._pairs else LOGIT_BUDGET
         found = in_batches(inputs, [len(ids) for ids in inputs], budget, run)
         return [Value(value, (cut, 0)) for value, cut in zip(found, cuts, strict=True)]
 
@@ -75,11 +78,13 @@ class TorchYesNo:
 
     @torch.inference_mode()
     def _run_pairs(self, inputs: Sequence[NDArray[np.int64]]) -> list[float]:
+        if self._step is not None:
+            return self._share(*self._step.logits(inputs).T)
         loaded = self._loaded
         ids, mask = (loaded.tensor(a) for a in padded(inputs, loaded.pad))
         start = torch.full((len(inputs), 1), loaded.config.decoder_start_token_id, device=ids.device)
         logits = loaded.model(input_ids=ids, attention_mask=mask, decoder_input_ids=start, use_cache=False).logits
-        return self._share(logits[:, 0])
+        return self._share(*logits[:, 0, self._answers].T)
 
     @torch.inference_mode()
     def _run_decoder(self, inputs: Sequence[NDArray[np.int64]]) -> list[float]:
@@ -87,9 +92,9 @@ class TorchYesNo:
         ids, mask = (loaded.tensor(a) for a in padded(inputs, loaded.pad))
         logits = loaded.model(input_ids=ids, attention_mask=mask, use_cache=False).logits
         last = loaded.tensor(np.array([len(one) - 1 for one in inputs]))
-        return self._share(logits[torch.arange(len(inputs)), last])
+        return self._share(*logits[torch.arange(len(inputs)), last][:, self._answers].T)
 
-    def _share(self, logits: torch.Tensor) -> list[float]:
+    @staticmethod
+    def _share(yes: torch.Tensor, no: torch.Tensor) -> list[float]:
         """pYes / (pYes + pNo): the rest of the vocabulary cancels out."""
-        yes, no = logits[:, self._answers[0]].double(), logits[:, self._answers[1]].double()
-        return torch.sigmoid(yes - no).tolist()
+        return torch.sigmoid(yes.double() - no.double()).tolist()

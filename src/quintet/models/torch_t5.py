@@ -1,0 +1,198 @@
+"""T5's first decoder step on a CPU, with nothing computed that the answer does not need.
+
+The numbers are those of transformers up to rounding; the work is less. Sequences are packed, so no padding is
+multiplied. Scales of norms are folded into the weights behind them, projections of one input are one product, and
+activation, gate and residual are part of the product. The decoder has one query for each layer, so its keys and values
+are never formed: q·(K e) = (K' q)·e, and the values are projected after they are averaged. Of the vocabulary only the
+answers' rows are multiplied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn import functional
+from torch.nn.utils.rnn import pad_sequence
+
+ROWS = 2048
+"""Sub-words of a pass: the weights are laid out for so many, and what lies between two products stays in the cache."""
+
+
+def fits(model: Any) -> bool:
+    """Whether this module knows the model: T5, v1.0 or v1.1, on a CPU, in single precision."""
+    config = model.config
+    return (
+        config.model_type == "t5"
+        and config.dense_act_fn in ("relu", "gelu_new")
+        and model.device.type == "cpu"
+        and model.dtype == torch.float32
+    )
+
+
+class Product:
+    """x W', then an activation; or times, or plus, another matrix. One pass over memory where oneDNN has it."""
+
+    def __init__(self, *weights: torch.Tensor, scale: torch.Tensor | None = None) -> None:
+        weight = torch.cat([w.detach() for w in weights]) if len(weights) > 1 else weights[0].detach()
+        if scale is not None:
+            weight = weight * scale.detach()
+        self._fused = torch.backends.mkldnn.is_available()
+        self._weight = torch.ops.mkldnn._reorder_linear_weight(weight, ROWS) if self._fused else weight
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        return self._run(x, "none")
+
+    def activated(self, x: torch.Tensor, name: str) -> torch.Tensor:
+        if self._fused:
+            return self._run(x, name)
+        return functional.relu(self._run(x, "none")) if name == "relu" else gelu(self._run(x, "none"))
+
+    def joined(self, x: torch.Tensor, other: torch.Tensor, how: str) -> torch.Tensor:
+        """how: mul or add."""
+        if self._fused:
+            found: torch.Tensor = torch.ops.mkldnn._linear_pointwise.binary(x, other, self._weight, None, how)
+            return found
+        return self(x).mul_(other) if how == "mul" else self(x).add_(other)
+
+    def _run(self, x: torch.Tensor, name: str) -> torch.Tensor:
+        if not self._fused:
+            return functional.linear(x, self._weight)
+        found: torch.Tensor = torch.ops.mkldnn._linear_pointwise(
+            x, self._weight, None, name, [], "tanh" if name == "gelu" else ""
+        )
+        return found
+
+
+def gelu(x: torch.Tensor) -> torch.Tensor:
+    return functional.gelu(x, approximate="tanh")
+
+
+def unit(x: torch.Tensor, epsilon: float) -> torch.Tensor:
+    """T5's norm without its scale, which the next product has."""
+    return x * torch.rsqrt(x.square().mean(-1, keepdim=True).add_(epsilon))
+
+
+class FeedForward:
+    def __init__(self, layer: Any, activation: str) -> None:
+        dense, scale = layer.DenseReluDense, layer.layer_norm.weight
+        self._activation = "relu" if activation == "relu" else "gelu"
+        gated = hasattr(dense, "wi_0")
+        self._first = Product((dense.wi_0 if gated else dense.wi).weight, scale=scale)
+        self._gate = Product(dense.wi_1.weight, scale=scale) if gated else None
+        self._last = Product(dense.wo.weight)
+        self._epsilon = layer.layer_norm.variance_epsilon
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        normed = unit(x, self._epsilon)
+        hidden = self._first.activated(normed, self._activation)
+        if self._gate is not None:
+            hidden = self._gate.joined(normed, hidden, "mul")
+        return self._last.joined(hidden, x, "add")
+
+
+class EncoderLayer:
+    def __init__(self, block: Any, heads: int, activation: str) -> None:
+        attention, norm = block.layer[0].SelfAttention, block.layer[0].layer_norm
+        self._project = Product(attention.q.weight, attention.k.weight, attention.v.weight, scale=norm.weight)
+        self._out = Product(attention.o.weight)
+        self._heads, self._epsilon = heads, norm.variance_epsilon
+        self._forward = FeedForward(block.layer[1], activation)
+
+    def __call__(self, x: torch.Tensor, lengths: Sequence[int], bias: torch.Tensor) -> torch.Tensor:
+        projected = self._project(unit(x, self._epsilon)).view(len(x), 3, self._heads, -1)
+        mixed = torch.empty_like(projected[:, 0])
+        start = 0
+        for length in lengths:
+            q, k, v = projected[start : start + length].permute(1, 2, 0, 3).unsqueeze(1).unbind(0)
+            own = functional.scaled_dot_product_attention(q, k, v, attn_mask=bias[:, :, :length, :length], scale=1.0)
+            mixed[start : start + length] = own[0].transpose(0, 1)
+            start += length
+        return self._forward(self._out.joined(mixed.view(len(x), -1), x, "add"))
+
+
+class DecoderLayer:
+    """One position that sees itself (a softmax over one is 1: only values count) and the encoder's states."""
+
+    def __init__(self, block: Any, heads: int, activation: str) -> None:
+        own, beside = block.layer[0], block.layer[1]
+        self._value = Product(own.SelfAttention.v.weight, scale=own.layer_norm.weight)
+        self._own_out = Product(own.SelfAttention.o.weight)
+        cross = beside.EncDecAttention
+        self._query = Product(cross.q.weight, scale=beside.layer_norm.weight)
+        self._key = cross.k.weight.detach().view(heads, -1, cross.k.weight.shape[1])
+        self._values = cross.v.weight.detach().view(heads, -1, cross.v.weight.shape[1]).transpose(1, 2)
+        self._out = Product(cross.o.weight)
+        self._epsilons = (own.layer_norm.variance_epsilon, beside.layer_norm.variance_epsilon)
+        self._forward = FeedForward(block.layer[2], activation)
+
+    def __call__(self, x: torch.Tensor, states: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
+        """`states`: (sequences, positions, width); `hidden`: minus infinity where a sequence has ended, else 0."""
+        x = self._own_out.joined(self._value(unit(x, self._epsilons[0])), x, "add")
+        query = self._query(unit(x, self._epsilons[1])).view(len(x), len(self._key), -1)
+        asked = torch.bmm(query.transpose(0, 1), self._key).transpose(0, 1)  # (sequences, heads, width)
+        weights = torch.softmax(torch.baddbmm(hidden, asked, states.transpose(1, 2)), -1)
+        seen = torch.bmm(weights, states).transpose(0, 1)
+        mixed = torch.bmm(seen, self._values).transpose(0, 1).reshape(len(x), -1)
+        return self._forward(self._out.joined(mixed, x, "add"))
+
+
+class FirstStep:
+    """Logits of some sub-words at the first position of the answer."""
+
+    def __init__(self, model: Any, answers: Sequence[int], release: bool = False) -> None:
+        """`release`: the model's layers are emptied as they are taken over, so that no weight is held twice."""
+        config = model.config
+        heads, activation = config.num_heads, config.dense_act_fn
+        with torch.inference_mode():
+            self._table = model.shared.weight.detach()
+            self._begin = self._table[config.decoder_start_token_id].clone()
+            self._positions = model.encoder.block[0].layer[0].SelfAttention.compute_bias
+            self._bias = torch.empty(1, heads, 0, 0)
+            final, last = model.decoder.final_layer_norm, model.encoder.final_layer_norm
+            # Tied embeddings (T5 v1.0) are scaled before the vocabulary; v1.1 has a table of its own.
+            scaled = getattr(config, "scale_decoder_outputs", config.tie_word_embeddings)
+            scale = config.d_model**-0.5 if scaled else 1.0
+            self._head = model.lm_head.weight[list(answers)].detach() * final.weight.detach() * scale
+            self._final, self._last = (final.variance_epsilon, (last.weight.detach(), last.variance_epsilon))
+            self._encoder = [_taken(EncoderLayer, block, heads, activation, release) for block in model.encoder.block]
+            self._decoder = [_taken(DecoderLayer, block, heads, activation, release) for block in model.decoder.block]
+
+    @torch.inference_mode()
+    def logits(self, inputs: Sequence[NDArray[np.int64]]) -> torch.Tensor:
+        """(sequences, answers)"""
+        lengths = [len(ids) for ids in inputs]
+        bias = self._bias_of(max(lengths))
+        x = self._table[torch.from_numpy(np.concatenate(inputs))]
+        for layer in self._encoder:
+            x = layer(x, lengths, bias)
+        scale, epsilon = self._last
+        # Padded for the decoder only, to which a position costs next to nothing.
+        states = pad_sequence((unit(x, epsilon) * scale).split(lengths), batch_first=True)
+        ended = torch.arange(states.shape[1])[None, :] >= torch.tensor(lengths)[:, None]
+        hidden = torch.zeros(ended.shape).masked_fill_(ended, -torch.inf)[:, None, :]
+        answer = self._begin.expand(len(inputs), -1).contiguous()
+        for step in self._decoder:
+            answer = step(answer, states, hidden)
+        return unit(answer, self._final) @ self._head.T
+
+    def _bias_of(self, length: int) -> torch.Tensor:
+        """What distance adds to attention, (1, heads, length, length): it does not depend on the texts."""
+        if self._bias.shape[-1] < length:
+            self._bias = self._positions(length, length).contiguous()
+        return self._bias
+
+
+Layer = TypeVar("Layer", EncoderLayer, DecoderLayer)
+
+
+def _taken(kind: type[Layer], block: Any, heads: int, activation: str, release: bool) -> Layer:
+    layer = kind(block, heads, activation)
+    if release:
+        for name, parameter in block.named_parameters():
+            if "relative_attention_bias" not in name:
+                parameter.data = torch.empty(0)
+    return layer
