@@ -12,7 +12,7 @@ from quintet.core.registry import Registry
 from quintet.errors import InputError, UnknownName
 
 
-def build(registry: Registry, text: str, **preset: Any) -> Metric:
+def build(registry: Registry, text: str, /, **preset: Any) -> Metric:
     """A metric from its name and, after the first colon, parameters; `preset` fills those the metric has."""
     name, _, rest = text.partition(":")
     entry = registry[name]
@@ -28,7 +28,7 @@ def build(registry: Registry, text: str, **preset: Any) -> Metric:
     return entry.build(**{**given, **values})
 
 
-def build_on(registry: Registry, text: str, model: str | None, **preset: Any) -> tuple[Metric, bool]:
+def build_on(registry: Registry, text: str, model: str | None, /, **preset: Any) -> tuple[Metric, bool]:
     """A metric on `model`, and whether it looks at one. A metric of several models cannot know which one is meant."""
     plain = build(registry, text, **preset)
     names = [field.name for field in dataclasses.fields(plain)]
