@@ -1,0 +1,1 @@
+"""What the bundled evaluator is trained by: corpora, examples of every head, the two networks, their lessons."""
