@@ -16,6 +16,7 @@ from quintet.core.example import Example
 from quintet.core.metric import Metric
 from quintet.errors import MissingField
 from quintet.metrics import metrics
+from quintet.metrics.evaluator.signal import EvaluatorSignal
 from quintet.metrics.unieval.tasks import YesNoMetric
 
 TOLERANCE = 1e-4
@@ -97,6 +98,10 @@ def test_every_dimension_has_a_score_in_its_range(name: str) -> None:
         for dimension in metric.dimensions:
             value = row[dimension.name].value
             assert isinstance(value, float)
+            if isinstance(metric, EvaluatorSignal) and math.isnan(value):
+                # A signal that has nothing to look at gives no number; its blend goes on without it.
+                assert row[dimension.name].flags[0].startswith("no ")
+                continue
             assert not math.isnan(value)
             assert value >= dimension.low - 1e-9
             assert dimension.high is None or value <= dimension.high + 1e-9
@@ -128,7 +133,8 @@ def test_a_missing_field_is_named_with_the_example(name: str) -> None:
         if field == "output" or not any(field in d.needs for d in metric.dimensions):
             continue
         lacking = dataclasses.replace(GOOD, **{field: () if field == "references" else None}, id="row-7")
-        if all(field in d.needs for d in metric.dimensions) or not isinstance(metric, YesNoMetric):
+        every_one = all(field in d.needs for d in metric.dimensions) and not isinstance(metric, EvaluatorSignal)
+        if every_one or not isinstance(metric, YesNoMetric | EvaluatorSignal):
             with pytest.raises(MissingField, match=r"row-7.*" + field):
                 metric.score([GOOD, lacking])
             continue
@@ -201,8 +207,23 @@ OWN_PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
             "im2-nuf5",
             "im2-nuf",
             "im2-dmlm",
+            "evaluator-acceptability",
+            "evaluator-flow",
+            "evaluator-likelihood-nothing",
+            "evaluator-text-grammaticality",
+            "evaluator-text-focus",
+            "evaluator-text-quality",
         ),
         (GOOD.output, GARBLED, {}),
+    ),
+    "evaluator-dialogue-coherence": ("No, what did the council decide then?", BAD.output, {}),
+    **dict.fromkeys(
+        ("evaluator-order", "evaluator-text-structure"),
+        (
+            "The old bridge needs repair. The repair of the old bridge begins.",
+            "Purple elephants juggle zzt zzt zzt. The repair of the old bridge begins.",
+            {},
+        ),
     ),
     "im2-lsc": ("The bridge is old, so the old bridge closed.", "The bridge is old, purple elephants juggle.", {}),
     "gruen-focus": (

@@ -3,6 +3,9 @@
     value = intercept + sum of weight × clip((signal - shift) / scale)
 
 then, where `levels` are given, the share of rated outputs (in the sets the blend was made with) that lie below.
+
+A blend that says what it `needs` goes on without the rest: a signal that cannot be had counts as its mean, which adds
+nothing, and is named in the flags.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 import math
 import tomllib
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -20,15 +23,19 @@ from typing import Any
 
 from quintet.core.composite import Composite
 from quintet.core.dimension import Dimension
-from quintet.core.example import Example
+from quintet.core.example import FIELDS, Example
 from quintet.core.metric import Metric, Row
 from quintet.core.parameters import build
 from quintet.core.registry import metrics as registry
-from quintet.core.score import Score
-from quintet.errors import InputError, UnknownName
+from quintet.core.score import Score, Span
+from quintet.errors import InputError, MissingField, UnknownName
 
 _RECIPE_KEYS = {"question", "signals", "intercept", "levels", "low", "high", "paper", "evidence", "note"}
+_RECIPE_KEYS |= {"needs", "either", "origin"}
 _SIGNAL_KEYS = {"metric", "of", "label", "shift", "scale", "clip", "weight", "parameters"}
+
+TAIL = 0.005
+"""The share of the scale, at each end, for values beyond any that were seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +60,23 @@ class Blend(Composite):
     name = "blend"
 
     @property
+    def source(self) -> str:
+        """Where the constants stand."""
+        return self.recipe
+
+    @property
     def table(self) -> Mapping[str, Any]:
-        return _table(self.recipe)
+        return _table(self.source)
 
     @property
     def dimensions(self) -> tuple[Dimension, ...]:  # type: ignore[override]
-        needs = tuple(dict.fromkeys(f for s in self.signals for f in s.metric.fields if f != "output"))
+        every = dict.fromkeys(f for s in self.signals for f in s.metric.fields if f != "output")
         low, high = (0.0, 1.0) if "levels" in self.table else (-math.inf, None)
         return (
             Dimension(
                 self.recipe.replace("#", "/").rpartition("/")[2],
                 self.table["question"],
-                needs,
+                tuple(self.table.get("needs", every)),
                 self.table.get("low", low),
                 self.table.get("high", high),
             ),
@@ -72,7 +84,7 @@ class Blend(Composite):
 
     @property
     def signals(self) -> tuple[Signal, ...]:
-        return _signals(self.recipe)
+        return _signals(self.source)
 
     @property
     def ingredients(self) -> tuple[Metric, ...]:
@@ -81,7 +93,27 @@ class Blend(Composite):
     @property
     def parameters(self) -> dict[str, Any]:
         # The constants are part of what the number is, so they are part of the signature.
-        return {"recipe": self.recipe, "constants": _digest(self.recipe)}
+        return {"recipe": self.recipe, "constants": _digest(self.source)}
+
+    @property
+    def lenient(self) -> bool:
+        """Whether it goes on without a signal that cannot be had."""
+        return "needs" in self.table
+
+    def lacks(self, present: Container[str]) -> list[str]:
+        if not self.lenient:
+            return super().lacks(present)
+        either = self.table.get("either", ())
+        none_of = [] if not either or any(field in present for field in either) else list(either)
+        return [*(field for field in self.table["needs"] if field not in present), *none_of]
+
+    def check(self, example: Example) -> None:
+        if not self.lenient:
+            return super().check(example)
+        lacking = self.lacks([field for field in FIELDS if example.has(field)])
+        if lacking:
+            raise MissingField(lacking[0], example.id, self.dimensions[0].name)
+        return None
 
     def combine(self, example: Example, rows: Mapping[Metric, Row]) -> Row:
         value = float(self.table.get("intercept", 0.0))
@@ -90,32 +122,48 @@ class Blend(Composite):
         cut: dict[str, int] = {}
         for signal in self.signals:
             found = rows[signal.metric][signal.dimension]
-            value += signal.weight * signal.normalised(found.value)
+            if self.lenient and found.missing:
+                flags[f"without {signal.label} ({', '.join(found.flags)})"] = None
+                continue
+            share = signal.weight * signal.normalised(found.value)
+            value += share
             parts[signal.label] = found.value
+            if self.lenient:
+                parts[f"{signal.label} adds"] = share
             flags.update(dict.fromkeys(found.flags))
             cut.update(found.cut)
         if "levels" in self.table:
             value = percentile(value, self.table["levels"])
-        spans = next((s for signal in self._by_evidence() if (s := rows[signal.metric][signal.dimension].spans)), ())
-        return {self.dimensions[0].name: Score(value, spans, parts, tuple(flags), cut)}
+        return {self.dimensions[0].name: Score(value, self._spans(rows), parts, tuple(flags), cut)}
 
-    def _by_evidence(self) -> list[Signal]:
-        """The signal whose spans are shown: the one the recipe names, else the first that has any."""
-        first = self.table.get("evidence")
-        return sorted(self.signals, key=lambda signal: signal.label != first)
+    def _spans(self, rows: Mapping[Metric, Row]) -> tuple[Span, ...]:
+        """Of the signals that the recipe names as evidence; by default of the first that has any."""
+        named = self.table.get("evidence", ())
+        found = {signal.label: rows[signal.metric][signal.dimension].spans for signal in self.signals}
+        if isinstance(named, str):
+            found = {named: found.pop(named, ()), **found}
+            named = ()
+        if named:
+            return tuple(dict.fromkeys(span for label in named for span in found.get(label, ())))
+        return next((spans for spans in found.values() if spans), ())
 
 
 def percentile(value: float, levels: list[float]) -> float:
-    """Where `value` stands among `levels`, the quantiles of the blend at equal steps from 0 to 1."""
+    """Where `value` stands among `levels`, the quantiles of the blend at equal steps from 0 to 1.
+
+    What lies beyond the first or last level still goes on falling or rising, within the last half per cent.
+    """
     if math.isnan(value):
         return value
-    if value <= levels[0]:
-        return 0.0
+    width = (levels[-1] - levels[0]) / len(levels) or 1.0
+    if value < levels[0]:
+        return TAIL * math.exp((value - levels[0]) / width)
     if value >= levels[-1]:
-        return 1.0
+        return 1.0 - TAIL * math.exp((levels[-1] - value) / width)
     above = bisect_right(levels, value)
     below, upper = levels[above - 1], levels[above]
-    return (above - 1 + (value - below) / (upper - below)) / (len(levels) - 1)
+    share = (above - 1 + (value - below) / (upper - below)) / (len(levels) - 1)
+    return TAIL + (1.0 - 2.0 * TAIL) * share
 
 
 @lru_cache(maxsize=64)

@@ -10,17 +10,18 @@ from typing import Any
 def blend_toml(name: str, question: str, signals: Iterable[Mapping[str, Any]], intercept: float = 0.0) -> str:
     """One table in the form that `Blend` reads; `name` may be nested (`mine/nuf`)."""
     path = ".".join(json.dumps(part, ensure_ascii=False) for part in name.split("/"))
-    lines = [f"[{path}]", f"question = {_plain(question)}", f"intercept = {_plain(intercept)}"]
+    lines = [f"[{path}]", f"question = {plain_toml(question)}", f"intercept = {plain_toml(intercept)}"]
     for signal in signals:
-        lines += ["", f"[[{path}.signals]]", *(f"{key} = {_plain(value)}" for key, value in signal.items())]
+        lines += ["", f"[[{path}.signals]]", *(f"{key} = {plain_toml(value)}" for key, value in signal.items())]
     return "\n".join(lines) + "\n"
 
 
-def _plain(value: Any) -> str:
+def plain_toml(value: Any) -> str:
+    """A value as TOML writes it."""
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{key} = {_plain(inner)}" for key, inner in value.items()) + " }"
+        return "{ " + ", ".join(f"{key} = {plain_toml(inner)}" for key, inner in value.items()) + " }"
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(_plain(inner) for inner in value) + "]"
+        return "[" + ", ".join(plain_toml(inner) for inner in value) + "]"
     if isinstance(value, float):
         # repr keeps every digit, so that a blend read back gives the same numbers.
         return repr(float(value))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, ClassVar
 
 from quintet._version import __version__
@@ -64,6 +64,10 @@ class Metric(ABC):
     def fields(self) -> tuple[str, ...]:
         """Every field of an example that can change the score; the store keys results by them."""
         return tuple(dict.fromkeys(("output", *(f for d in self.dimensions for f in d.needs))))
+
+    def lacks(self, present: Container[str]) -> list[str]:
+        """Fields without which nothing can be answered, of those that an input does not have."""
+        return [field for field in self.fields if field not in present]
 
     @property
     def parameters(self) -> dict[str, Any]:

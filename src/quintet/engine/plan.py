@@ -77,7 +77,7 @@ class Plan:
 
     def within(self, present: Container[str]) -> tuple[Plan, dict[str, list[str]]]:
         """The columns whose metrics have all they need, and what the others lack."""
-        lacking = {c.label: [f for f in c.metric.fields if f not in present] for c in self.columns}
+        lacking = {c.label: c.metric.lacks(present) for c in self.columns}
         kept = tuple(column for column in self.columns if not lacking[column.label])
         return Plan(kept, self.left_out), {label: fields for label, fields in lacking.items() if fields}
 
@@ -87,10 +87,18 @@ class Plan:
 
 
 def plan_task(
-    task: Task, dims: Sequence[str] | None, registry: Registry, present: Container[str] | None, model: str | None = None
+    task: Task,
+    dims: Sequence[str] | None,
+    registry: Registry,
+    present: Container[str] | None,
+    model: str | None = None,
+    fast: bool = False,
 ) -> Plan:
-    """The columns for a task. Dimensions that were not asked for by name are left out when nothing answers them or
-    when the input has no column (`present`) that they need; those asked for by name must work."""
+    """The columns for a task; `fast` is for metrics that have a cheaper way.
+
+    Dimensions that were not asked for by name are left out when nothing answers them or when the input has no column
+    (`present`) that they need; those asked for by name must work.
+    """
     columns, left_out, heeded = [], {}, False
     for name in dims or task.dimensions:
         wanted = task[name]
@@ -99,8 +107,8 @@ def plan_task(
                 raise InputError(f"no bundled metric answers {name} of task {task.name}", todo="name one with --metric")
             left_out[name] = "no bundled metric answers it yet"
             continue
-        metric, on_model = build_on(registry, wanted.metric, model, **wanted.parameters)
-        lacking = [f for f in metric.fields if present is not None and f not in present]
+        metric, on_model = build_on(registry, wanted.metric, model, **{"fast": fast or None, **wanted.parameters})
+        lacking = [] if present is None else metric.lacks(present)
         if lacking and not dims:
             left_out[name] = f"needs {' and '.join(lacking)}, which the input does not have"
             continue
@@ -110,13 +118,15 @@ def plan_task(
     return Plan(tuple(columns), left_out)
 
 
-def plan_metrics(named: Sequence[str | Metric], registry: Registry, model: str | None = None) -> Plan:
+def plan_metrics(
+    named: Sequence[str | Metric], registry: Registry, model: str | None = None, fast: bool = False
+) -> Plan:
     """The columns for metrics named one by one, or handed in as they are."""
     columns, heeded = [], False
     for given in named:
         if isinstance(given, str):
             text = given
-            metric, on_model = build_on(registry, given, model)
+            metric, on_model = build_on(registry, given, model, fast=fast or None)
             heeded = heeded or on_model
         else:
             text, metric = given.name, given

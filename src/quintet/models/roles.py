@@ -267,6 +267,8 @@ class Judge(Protocol):
     identity: str
     max_tokens: int
     questions: tuple[str, ...]
+    longest_output: int
+    """Sub-words of an output that it looks at."""
 
     def judge(self, pairs: Sequence[tuple[str, tuple[str, ...]]]) -> list[Judgement]:
         """An output beside its grounds: no text, one, or several with a separator between them, which a text cannot

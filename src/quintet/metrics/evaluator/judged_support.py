@@ -1,0 +1,97 @@
+"""Is each sentence, and each word, of an output backed by the document? The judge looks at sentences one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quintet.core.dimension import Dimension
+from quintet.core.example import Example
+from quintet.core.score import Score, Span
+from quintet.metrics.evaluator.reading import Output, read_output, weighted_mean
+from quintet.metrics.evaluator.signal import Answers, Asking, JudgeSignal, Pair, clipped, log_odds
+from quintet.metrics.evaluator.windows import (
+    BIG,
+    BIG_SHARED,
+    MANY,
+    SMALL,
+    SMALL_SHARED,
+    Window,
+    choose,
+    document_windows,
+    sentence_units,
+)
+from quintet.models.roles import Judge
+from quintet.text.content_words import is_content, plain_words
+from quintet.text.tokens import Piece, whitespace_words
+
+UNSUPPORTED = 0.5
+"""Sentences less likely to be entailed than this are pointed at."""
+
+
+@dataclass(frozen=True)
+class Support(JudgeSignal):
+    """Heads con and words, and entailment, on each sentence beside windows of the document; the best window counts."""
+
+    window: Literal["small", "big"] = "small"
+    best: int = 2
+    """Look only at the windows that share most with a sentence; 0: at all."""
+
+    name = "evaluator-support"
+    heads: ClassVar[tuple[str, ...]] = ("con",)
+    dimensions = (
+        log_odds("consistency", "Is each sentence consistent with the document?", "source"),
+        Dimension("entailment", "Does the document entail each sentence?", ("source",)),
+        Dimension("words", "Is each content word backed by the document?", ("source",)),
+    )
+
+    def _asking(self, judge: Judge, example: Example) -> Asking:
+        output = read_output(example.output)
+        units, lengths = sentence_units(judge, output)
+        windows = self._windows(judge, example.source or "")
+        pairs: list[list[Pair]] = [
+            [(unit.text, (window.text,)) for window in choose(unit.text, windows, self.best)] for unit in units
+        ]
+        answers = yield [pair for own in pairs for pair in own]
+        consistency = [max(answers[pair].heads["con"] for pair in own) for own in pairs]
+        entailed = [max(float(answers[pair].entailment[0]) for pair in own) for own in pairs]
+        words = list(_words(output, units, pairs, answers))
+        sentences = [
+            output.span(unit.start, unit.end, p, "sentence", "not entailed")
+            for unit, p in zip(units, entailed, strict=True)
+            if p < UNSUPPORTED
+        ]
+        content = [span.value for span, counts in words if counts] or [span.value for span, _ in words] or [0.0]
+        spans = (*(span for span, _ in words), *sentences)
+        return {
+            "consistency": Score(clipped(weighted_mean(consistency, lengths)), spans),
+            "entailment": Score(min(1.0, sum(entailed) / len(entailed)), spans),
+            "words": Score(min(1.0, sum(content) / len(content)), spans),
+        }
+
+    def _windows(self, judge: Judge, source: str) -> Sequence[Window]:
+        if self.window == "small":
+            small = document_windows(judge, source, SMALL, SMALL_SHARED)
+            if self.best or len(small) <= MANY:
+                return small
+        return document_windows(judge, source, BIG, BIG_SHARED)
+
+
+def _words(
+    output: Output, units: Sequence[Piece], pairs: Sequence[Sequence[Pair]], answers: Answers
+) -> Iterator[tuple[Span, bool]]:
+    """Each word with the probability that some window backs it (the mean of its sub-words), and whether it counts."""
+    for unit, own in zip(units, pairs, strict=True):
+        judged = [answers[pair] for pair in own]
+        best: NDArray[np.float32] = np.max([judgement.words for judgement in judged], axis=0)
+        starts = judged[0].starts
+        for word in whitespace_words(unit.text):
+            inside = best[(starts >= word.start) & (starts < word.end)]
+            spelled = plain_words(word.text)
+            if len(inside) and spelled:
+                place = output.span(unit.start + word.start, unit.start + word.end, float(inside.mean()), "word")
+                yield place, any(map(is_content, spelled))

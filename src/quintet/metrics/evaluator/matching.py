@@ -1,0 +1,120 @@
+"""Embedding matching on the plain encoder: each piece of one text with its nearest in the other (BERTScore, CTC-E)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quintet.core.dimension import Dimension
+from quintet.core.example import Example
+from quintet.core.metric import Row
+from quintet.core.score import Score
+from quintet.metrics.evaluator.reading import fact_of, read_document, read_output, read_plain, references_of, turns_of
+from quintet.metrics.evaluator.signal import EvaluatorSignal
+from quintet.models.open import identity, open_model
+from quintet.models.roles import TokenVectors
+from quintet.text.content_words import STOP
+
+_MARKS = re.compile(r"\W+")
+_BLOCK = 4096
+"""Columns of the cosine matrix held at once."""
+_NEEDS = {"document": "source", "input": "source", "references": "references", "fact": "context", "turn": "history"}
+_QUESTIONS = {
+    "precision": "Is each content word of the output found there?",
+    "recall": "Is each content word found in the output?",
+    "f-score": "Do the words match both ways?",
+    "cosine": "Do the texts mean alike?",
+}
+
+
+@dataclass(frozen=True)
+class Matching(EvaluatorSignal):
+    beside: Literal["document", "input", "references", "fact", "turn"] = "document"
+    layer: int = 12
+    model: str = "bundled:gte-small"
+
+    model_role: ClassVar[str] = "embedder"
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return f"evaluator-matching-{self.beside}"
+
+    @property
+    def dimensions(self) -> tuple[Dimension, ...]:  # type: ignore[override]
+        needs = (_NEEDS.get(self.beside, "source"),)
+        return tuple(Dimension(name, question, needs, -1.0, 1.0) for name, question in _QUESTIONS.items())
+
+    def prepare(self) -> None:
+        open_model(self.model).announce(self.layer)
+
+    def model_identities(self) -> Mapping[str, str]:
+        return {"model": identity(self.model)}
+
+    def _signals(self, examples: Sequence[Example]) -> list[Row]:
+        texts = [(read_output(example.output).text, self._others(example)) for example in examples]
+        distinct = list(dict.fromkeys(text for output, others in texts for text in (output, *others)))
+        vectors = dict(zip(distinct, open_model(self.model).embed(distinct, self.layer), strict=True))
+        return [self._row([matched(vectors[output], vectors[other]) for other in others]) for output, others in texts]
+
+    def _others(self, example: Example) -> tuple[str, ...]:
+        if self.beside == "references":
+            return references_of(example)
+        if self.beside == "turn":
+            return turns_of(example, 1)
+        if self.beside == "fact":
+            return (fact_of(example),)
+        source = example.source or ""
+        return (" ".join(read_document(source)) if self.beside == "document" else read_plain(source),)
+
+    def _row(self, found: Sequence[Sequence[float]]) -> Row:
+        means = np.clip(np.mean(found, axis=0), -1.0, 1.0).tolist()
+        return {dimension.name: Score(float(value)) for dimension, value in zip(self.dimensions, means, strict=True)}
+
+
+def matched(output: TokenVectors, other: TokenVectors) -> tuple[float, float, float, float]:
+    """Precision and recall over content pieces, F-score over all, cosine of the mean vectors (special tokens too)."""
+    a, b = output.inner, other.inner
+    cosine = float(_unit(output.vectors.mean(axis=0)) @ _unit(other.vectors.mean(axis=0)))
+    if not len(a) or not len(b):
+        return 0.0, 0.0, 0.0, cosine
+    forth, back = _nearest(_unit(a.vectors), _unit(b.vectors))
+    precision, recall = float(forth.mean()), float(back.mean())
+    total = precision + recall
+    f_score = 2.0 * precision * recall / total if total > 0.0 else 0.0
+    return _over_content(forth, content_pieces(a)), _over_content(back, content_pieces(b)), f_score, cosine
+
+
+def _nearest(a: NDArray[np.float32], b: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    forth = np.full(len(a), -1.0, np.float32)
+    back = np.empty(len(b), np.float32)
+    for start in range(0, len(b), _BLOCK):
+        cosines = a @ b[start : start + _BLOCK].T
+        forth = np.maximum(forth, cosines.max(axis=1))
+        back[start : start + _BLOCK] = cosines.max(axis=0)
+    return forth, back
+
+
+def _over_content(values: NDArray[np.float32], counts: NDArray[np.bool_]) -> float:
+    return float(values[counts].mean()) if counts.any() else 0.0
+
+
+def content_pieces(vectors: TokenVectors) -> NDArray[np.bool_]:
+    """Pieces that are no stop word and no mark. What goes on inside a word counts: `##s` is no `s`."""
+    found = np.ones(len(vectors), bool)
+    end = -1
+    for index in range(len(vectors)):
+        piece = vectors.token(index)
+        goes_on = vectors.starts[index] == end and piece[:1].isalnum() and vectors.text[end - 1 : end].isalnum()
+        found[index] = not _MARKS.fullmatch(piece) and (goes_on or piece.lower() not in STOP)
+        end = int(vectors.ends[index])
+    return found
+
+
+def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return (vectors / np.where(norms == 0.0, 1.0, norms)).astype(np.float32)

@@ -1,0 +1,108 @@
+"""The door: every text in one form before a signal looks at it, and the way back to the user's characters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from quintet.core.example import Example
+from quintet.core.score import Span
+from quintet.models.memo import forgetting
+from quintet.text.detokenise import Detokenised, detokenise, detokenise_with_places
+from quintet.text.sentences import sentences
+from quintet.text.tokens import Piece
+
+NO_FACT = frozenset({"", "_nofact", "nofact"})
+"""What data sets write where there is no fact."""
+_PERSONA = "your persona: "
+"""PersonaChat's files put this before every line of a persona; it says nothing."""
+_NOTHING_LEFT = "."
+"""Stands for an output of which the door leaves nothing, such as a lone tag."""
+_REMEMBERED = 8192
+
+Made = TypeVar("Made")
+
+
+class Memory:
+    """What was made of a text, kept while a chunk is scored: several signals look at the same texts."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Hashable, Any] = {}
+        forgetting(self)
+
+    def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        found = self._kept.get(key, self)
+        if found is self:
+            found = make()
+            if len(self._kept) >= _REMEMBERED:
+                self._kept.clear()
+            self._kept[key] = found
+        return found
+
+    def forget(self) -> None:
+        self._kept.clear()
+
+
+memory = Memory()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Output:
+    """The judged text, with places."""
+
+    text: str
+    places: Detokenised
+    sentences: tuple[Piece, ...]
+
+    def span(self, start: int, end: int, value: float, kind: str, note: str = "") -> Span:
+        """Evidence at text[start:end], said of the characters that the user gave."""
+        first, last = self.places.span(start, end) if self.places.text else (0, 0)
+        return Span(first, last, round(float(value), 4), kind, note=note)
+
+
+def read_output(text: str) -> Output:
+    return memory.once(("output", text), lambda: _read_output(text))
+
+
+def _read_output(text: str) -> Output:
+    places = detokenise_with_places(text)
+    plain = places.text or _NOTHING_LEFT
+    return Output(plain, places, tuple(sentences(plain, "line")) or (Piece(plain, 0, len(plain)),))
+
+
+def read_document(text: str) -> tuple[str, ...]:
+    """Its sentences; every line ends one."""
+    return memory.once(("document", text), lambda: _read_document(text))
+
+
+def _read_document(text: str) -> tuple[str, ...]:
+    lines = (detokenise(line) for line in text.split("\n"))
+    return tuple(piece.text for line in lines for piece in sentences(line, "line"))
+
+
+def read_plain(text: str) -> str:
+    return memory.once(("plain", text), lambda: detokenise(text))
+
+
+def fact_of(example: Example) -> str:
+    """The fact in plain form, without PersonaChat's prefix; empty where there is none."""
+    text = (example.context or "").strip()
+    return "" if text in NO_FACT else read_plain(text.replace(_PERSONA, ""))
+
+
+def turns_of(example: Example, count: int) -> tuple[str, ...]:
+    """The last turns that say something, oldest first."""
+    plain = [turn for turn in map(read_plain, example.history or ()) if turn]
+    return tuple(plain[-count:])
+
+
+def references_of(example: Example) -> tuple[str, ...]:
+    return tuple(text for text in map(read_plain, example.references) if text)
+
+
+def weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
+    total = float(sum(weights))
+    if total == 0.0:
+        return float(sum(values)) / len(values)
+    return float(sum(value * weight for value, weight in zip(values, weights, strict=True))) / total

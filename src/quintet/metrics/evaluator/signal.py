@@ -1,0 +1,131 @@
+"""What the signals share: a field that is not there gives no number and says so; the judge is asked once per chunk."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from quintet.core.dimension import Dimension
+from quintet.core.example import Example
+from quintet.core.metric import Metric, Row
+from quintet.core.score import Score, no_score
+from quintet.errors import ModelError
+from quintet.metrics.evaluator.reading import fact_of, read_document, references_of, turns_of
+from quintet.models.open import identity, open_model
+from quintet.models.roles import Judge, Judgement
+
+Pair = tuple[str, tuple[str, ...]]
+Answers = Mapping[Pair, Judgement]
+Asking = Generator[Sequence[Pair], Answers, Row]
+"""Says which pairs it wants judged, is sent the answers, returns the scores of one example."""
+
+LOGIT = 30.0
+"""Answers of the judge are log-odds, shown between minus and plus this."""
+
+_HAS: dict[str, Callable[[Example], object]] = {
+    "source": lambda example: read_document(example.source or ""),
+    "context": fact_of,
+    "references": references_of,
+    "history": lambda example: turns_of(example, 1),
+}
+
+
+def log_odds(name: str, question: str, *needs: str) -> Dimension:
+    return Dimension(name, question, needs, -LOGIT, LOGIT)
+
+
+@dataclass(frozen=True)
+class EvaluatorSignal(Metric):
+    """One ingredient of the evaluator's blends, to be had on its own as well."""
+
+    paper: ClassVar[str] = "quintet"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Fields that are looked at where they are there, beyond those that must be."""
+        return ()
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*super().fields, *self.reads)))
+
+    def check(self, example: Example) -> None:
+        """Nothing is refused: a blend goes on without a signal, and a signal alone says what it lacks."""
+
+    def lacking(self, example: Example) -> str | None:
+        """The first needed field that is absent or empty (a fact that reads `_nofact` is empty)."""
+        needs = dict.fromkeys(field for dimension in self.dimensions for field in dimension.needs)
+        return next((field for field in needs if not _HAS[field](example)), None)
+
+    def _score(self, examples: Sequence[Example]) -> list[Row]:
+        lacks = [self.lacking(example) for example in examples]
+        able = [example for example, field in zip(examples, lacks, strict=True) if field is None]
+        found = iter(self._signals(able) if able else ())
+        return [
+            next(found) if field is None else {d.name: no_score(f"no {field}") for d in self.dimensions}
+            for field in lacks
+        ]
+
+    @abstractmethod
+    def _signals(self, examples: Sequence[Example]) -> Sequence[Row]:
+        """The scores of examples that have what is needed."""
+
+
+@dataclass(frozen=True)
+class JudgeSignal(EvaluatorSignal):
+    """A signal that the multi-task encoder gives."""
+
+    model: str = "bundled:evaluator"
+
+    model_role: ClassVar[str] = "judge"
+    heads: ClassVar[tuple[str, ...]] = ()
+    """Which of its questions are read."""
+
+    def opened(self) -> Judge:
+        judge: Judge = open_model(self.model, self.model_role)
+        for head in self.heads:
+            if head not in judge.questions:
+                raise ModelError(f"{judge.identity} does not answer the question {head!r}, which {self.name} asks")
+        return judge
+
+    def prepare(self) -> None:
+        self.opened()
+
+    def model_identities(self) -> Mapping[str, str]:
+        return {"model": identity(self.model)}
+
+    @abstractmethod
+    def _asking(self, judge: Judge, example: Example) -> Asking: ...
+
+    def _signals(self, examples: Sequence[Example]) -> list[Row]:
+        judge = self.opened()
+        asking = [self._asking(judge, example) for example in examples]
+        # All pairs of a chunk at once, so that they can be batched by length; equal ones are judged once.
+        pairs = list(dict.fromkeys(pair for one in asking for pair in next(one)))
+        answers = dict(zip(pairs, judge.judge(pairs), strict=True))
+        return [_sent(one, answers) for one in asking]
+
+
+def _sent(asking: Asking, answers: Answers) -> Row:
+    try:
+        asking.send(answers)
+    except StopIteration as done:
+        row: Row = done.value
+        return row
+    raise ModelError("a signal asked twice; this is a bug")
+
+
+def clipped(value: float) -> float:
+    return min(max(float(value), -LOGIT), LOGIT)
+
+
+def log_odds_score(value: float, **evidence: object) -> Score:
+    return Score(clipped(value), **evidence)  # type: ignore[arg-type]
+
+
+def probability(logit: float) -> float:
+    from math import tanh
+
+    return 0.5 * (1.0 + tanh(0.5 * logit))

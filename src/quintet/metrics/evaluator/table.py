@@ -1,0 +1,63 @@
+"""The evaluator's rows in the table of metrics: its blends by task and dimension, and the signals they are made of."""
+
+from __future__ import annotations
+
+from quintet.core.registry import Registry
+
+_HERE = "quintet.metrics.evaluator"
+
+BLENDS = {
+    "summarization": ("coherence", "consistency", "fluency", "relevance"),
+    "dialogue": ("naturalness", "coherence", "engagingness", "groundedness", "understandability", "overall"),
+    "data2text": ("naturalness", "informativeness"),
+    "rewriting": ("preservation", "fluency"),
+    "text": ("grammaticality", "focus", "structure", "quality"),
+}
+
+_SIGNALS = {
+    "acceptability": ("judged_alone:Acceptability", "Does each sentence read well? Whole, mean and lowest"),
+    "flow": ("judged_alone:Flow", "Does the text hang together?"),
+    "order": ("judged_alone:Order", "Are its sentences in order?"),
+    "document": ("judged_beside:DocumentFit", "The output beside its document: coherence, relevance, coverage"),
+    "support": ("judged_support:Support", "Sentences and words backed by the document"),
+    "response": ("judged_beside:Response", "Is it the response to these turns?"),
+    "grounding": ("judged_beside:Grounding", "Does it use the fact?"),
+    "input": ("judged_beside:InputFit", "A rewrite beside its input: coverage and adequacy"),
+    "record": ("judged_beside:RecordFit", "A text beside its record"),
+    "reference": ("judged_beside:ReferenceFit", "Means the same as the references"),
+    "overlap": ("counted:Overlap", "Pairs of words that stand in the document"),
+    "information": ("counted:Information", "How much is said, by the rarity of the words"),
+    "fact-words": ("counted:FactWords", "Words shared with the fact, by their rarity"),
+    "gain-fact": ("likelihood:FactGain", "How much likelier the fact makes the response"),
+}
+_GIVEN = ("document", "record", "history", "dialogue")
+_BESIDE = ("document", "input", "references", "fact", "turn")
+
+
+def register(registry: Registry) -> None:
+    for task, dimensions in BLENDS.items():
+        for dimension in dimensions:
+            summary = f"The bundled evaluator: {dimension} ({task})"
+            target = f"{_HERE}.blended:Evaluator"
+            registry.add(f"evaluator-{task}-{dimension}", target, summary, recipe=f"{task}/{dimension}")
+    for name, (target, summary) in _SIGNALS.items():
+        registry.add(f"evaluator-{name}", f"{_HERE}.{target}", f"Signal of the evaluator: {_lower(summary)}")
+    for given in _GIVEN:
+        what = {"history": "the last turns", "dialogue": "fact and turns"}.get(given, f"the {given}")
+        likely = f"Signal of the evaluator: likelihood given {what}"
+        registry.add(f"evaluator-likelihood-{given}", f"{_HERE}.likelihood:Likelihood", likely, given=given)
+        gain = f"Signal of the evaluator: how much likelier {what} makes the output"
+        registry.add(f"evaluator-gain-{given}", f"{_HERE}.likelihood:Gain", gain, given=given)
+    registry.add(
+        "evaluator-likelihood-nothing",
+        f"{_HERE}.likelihood:Likelihood",
+        "Signal of the evaluator: likelihood of the text alone",
+        given="nothing",
+    )
+    for beside in _BESIDE:
+        matching = f"Signal of the evaluator: embedding matching with the {beside}"
+        registry.add(f"evaluator-matching-{beside}", f"{_HERE}.matching:Matching", matching, beside=beside)
+
+
+def _lower(text: str) -> str:
+    return text[0].lower() + text[1:]
