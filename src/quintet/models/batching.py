@@ -25,6 +25,20 @@ def batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
     return plan
 
 
+def equal_batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
+    """As `batches`, but only items of one length go together: nothing is filled up, so that no bit of an item's result
+    can depend on the others."""
+    alike: dict[int, list[int]] = {}
+    for index, length in enumerate(lengths):
+        alike.setdefault(length, []).append(index)
+    return [
+        same[at : at + size]
+        for length, same in sorted(alike.items(), reverse=True)
+        for size in [max(1, budget // max(1, length))]
+        for at in range(0, len(same), size)
+    ]
+
+
 def in_batches(
     items: Sequence[Item],
     lengths: Sequence[int],

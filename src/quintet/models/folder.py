@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ class Description:
     prefix_space: bool = False
     questions: tuple[str, ...] = ()
     """The heads of a judge, in the order of its output."""
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Other names for heads: CTC's relations."""
     longest_output: int = 190
     """Sub-words of an output that a judge looks at; the rest of its room is for the grounds."""
     states: tuple[int, ...] = ()
@@ -33,10 +36,15 @@ class Description:
     start: str = "<|endoftext|>"
     """The token before everything, of a causal model, and the one between turns."""
     end: str = "<|endoftext|>"
+    on: str = ""
+    """Of a small head: the spec of the judge it stands on, the identity of the one it was trained on, and what comes
+    between its layers."""
+    on_identity: str = ""
+    activation: str = "none"
 
     @property
     def backend(self) -> str:
-        return f"onnx/{self.precision}"
+        return "numpy/fp32" if self.on else f"onnx/{self.precision}"
 
 
 def describe(folder: Path) -> Description:

@@ -19,10 +19,18 @@ def open_graph(spec: str, path: Path, role: str, head: str, identity: str, opene
         from quintet.models.judge_roles import adapt
 
         return adapt(opener(spec, "judge"), role, head, identity, spec)
+    if found.role == "causal-lm" and role == "yes-no" and not head:
+        from quintet.models.lm_questions import ChatYesNo
+
+        return ChatYesNo(opener(spec, "causal-lm"), identity)
     if found.role != role:
         raise ModelError(f"{spec} is a model for the role {found.role}, not {role}; name another model")
     if head:
         raise ModelError(f"{spec} has no heads to choose from in the role {role} (write {spec})")
+    if found.on:
+        from quintet.models.pooled_head import PooledHead
+
+        return PooledHead(opener(found.on, "judge"), path, found, identity)
     return _OPENERS[role](path, found, identity) if role in _OPENERS else _unknown(spec, role)
 
 

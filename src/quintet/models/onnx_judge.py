@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quintet.errors import ModelError
-from quintet.models.batching import in_batches
+from quintet.models.batching import equal_batches
 from quintet.models.folder import Description
 from quintet.models.memo import forgetting
 from quintet.models.onnx_backend import TOKEN_BUDGET, open_session
@@ -32,6 +32,16 @@ REMEMBERED = 16384
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """What the graph says, before it is tied to places in a text."""
+
+    heads: dict[str, float]
+    entailment: NDArray[np.float32]
+    words: NDArray[np.float32]
+    pooled: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Asked:
     """One input of the graph: `[CLS] output [SEP] grounds [SEP]`."""
 
@@ -39,6 +49,16 @@ class Asked:
     grounds: NDArray[np.int64]
     cut: tuple[int, int] = (0, 0)
     """Sub-words of the output and of the grounds that are left out."""
+
+    @property
+    def key(self) -> tuple[bytes, bytes]:
+        return self.output.ids.tobytes(), self.grounds.tobytes()
+
+    def judgement(self, answers: Answers) -> Judgement:
+        return Judgement(
+            answers.heads, answers.entailment, self.output.starts, self.output.ends, answers.words, answers.pooled,
+            self.cut,
+        )  # fmt: skip
 
     @property
     def length(self) -> int:
@@ -52,7 +72,7 @@ class OnnxJudge:
     def __init__(self, folder: Path, description: Description, identity: str) -> None:
         self.identity = identity
         self.max_tokens = description.max_tokens
-        self.questions = description.questions
+        self.questions, self.aliases = description.questions, description.aliases
         self.width = description.width
         self.longest_output = description.longest_output
         self.subwords = Subwords.read(folder / "tokenizer.json")
@@ -62,7 +82,7 @@ class OnnxJudge:
         self._path = folder / description.file
         self._sessions: dict[tuple[str, ...], Any] = {}
         self._pieces: OrderedDict[str, Pieces] = OrderedDict()
-        self._known: OrderedDict[JudgedPair, Judgement] = OrderedDict()
+        self._known: OrderedDict[tuple[bytes, bytes], Answers] = OrderedDict()
         self._lock = threading.RLock()
         missing = {*OUTPUTS, WORDS} - set(output_names(self._path.read_bytes()))
         if missing:
@@ -73,26 +93,23 @@ class OnnxJudge:
         return [len(self.split(text)) for text in texts]
 
     def judge(self, pairs: Sequence[JudgedPair]) -> list[Judgement]:
-        """Equal pairs are judged once, also across metrics, until `forget`."""
-        with self._lock:
-            plain = [(output, tuple(grounds)) for output, grounds in pairs]
-            found = {pair: self._known[pair] for pair in dict.fromkeys(plain) if pair in self._known}
-            fresh = [pair for pair in dict.fromkeys(plain) if pair not in found]
-            found.update(zip(fresh, self.judge_asked([self._asked(pair) for pair in fresh]), strict=True))
-            for pair, judgement in found.items():
-                _remember(self._known, pair, judgement)
-            return [found[pair] for pair in plain]
+        return self.judge_asked([self._asked(output, tuple(grounds)) for output, grounds in pairs])
 
     def judge_asked(self, asked: Sequence[Asked]) -> list[Judgement]:
-        """For callers that cut their texts in their own way; nothing is remembered."""
-        self.passes += len(asked)
-        lengths = [one.length for one in asked]
-        results: dict[int, Judgement] = {}
-        for length in sorted(set(lengths), reverse=True):
-            alike = [i for i, own in enumerate(lengths) if own == length]
-            rows = in_batches([asked[i] for i in alike], [length] * len(alike), TOKEN_BUDGET, self._run)
-            results.update(zip(alike, rows, strict=True))
-        return [results[i] for i in range(len(asked))]
+        """For callers that cut their texts in their own way. Equal inputs are judged once, whoever asks, until
+        `forget`."""
+        with self._lock:
+            keys = [one.key for one in asked]
+            answers = {key: self._known[key] for key in keys if key in self._known}
+            fresh = {key: one for key, one in zip(keys, asked, strict=True) if key not in answers}
+            rows = list(fresh.values())
+            self.passes += len(rows)
+            for batch in equal_batches([row.length for row in rows], TOKEN_BUDGET):
+                chosen = [rows[i] for i in batch]
+                answers.update(zip((row.key for row in chosen), self._run(chosen), strict=True))
+            for key, answer in answers.items():
+                _remember(self._known, key, answer)
+            return [one.judgement(answers[key]) for key, one in zip(keys, asked, strict=True)]
 
     def forget(self) -> None:
         with self._lock:
@@ -107,10 +124,10 @@ class OnnxJudge:
             _remember(self._pieces, text, pieces)
             return pieces
 
-    def _asked(self, pair: JudgedPair) -> Asked:
-        whole = self.split(pair[0])
+    def _asked(self, output_text: str, texts: tuple[str, ...]) -> Asked:
+        whole = self.split(output_text)
         output = whole[: self.longest_output]
-        parts = [self.split(text).ids for text in pair[1]]
+        parts = [self.split(text).ids for text in texts]
         separator = np.array([self._last], np.int64)
         joined = [piece for part in parts for piece in (separator, part)][1:]
         grounds = np.concatenate(joined) if joined else np.empty(0, np.int64)
@@ -119,7 +136,7 @@ class OnnxJudge:
         kept = grounds[lost:] if len(parts) > 1 else grounds[: len(grounds) - lost]
         return Asked(output, kept, (len(whole) - len(output), lost))
 
-    def _run(self, rows: list[Asked]) -> list[Judgement]:
+    def _run(self, rows: list[Asked]) -> list[Answers]:
         ids, types, mask, inside = (np.zeros((len(rows), rows[0].length), np.int64) for _ in range(4))
         for r, row in enumerate(rows):
             n, m = len(row.output), len(row.grounds)
@@ -133,14 +150,11 @@ class OnnxJudge:
         heads, nli, words, pooled = self.session(OUTPUTS).run(list(OUTPUTS), inputs)
         shares = _softmax(nli)
         return [
-            Judgement(
+            Answers(
                 dict(zip(self.questions, heads[r].tolist(), strict=True)),
                 shares[r],
-                row.output.starts,
-                row.output.ends,
                 _sigmoid(words[r, 1 : len(row.output) + 1]),
                 pooled[r].copy(),
-                row.cut,
             )
             for r, row in enumerate(rows)
         ]

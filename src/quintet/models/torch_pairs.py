@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -16,8 +15,7 @@ from quintet.models.pairs import Frame, Framed
 from quintet.models.passes import padded
 from quintet.models.roles import FIRST_WHOLE, WHOLE, Limits, Logits, Pair, Value, WordClasses
 from quintet.models.torch_backend import TOKEN_BUDGET, Loaded
-
-_WORD = re.compile(r"\S+")
+from quintet.models.words import words_of
 
 
 class _PairModel:
@@ -129,26 +127,9 @@ class TorchTokenTagger(_PairModel):
         return results
 
     def _owners(self, text: str, framed: Framed) -> tuple[list[tuple[int, int]], NDArray[np.int64]]:
-        """The words of the part that is seen, and for each of its sub-words the number of its word (-1: none)."""
         size = framed.first.stop - framed.first.start
         pieces = self._loaded.subwords.split(text)[framed.skipped : framed.skipped + size]
-        words = [match.span() for match in _WORD.finditer(text)]
-        starts = np.array([start for start, _ in words], np.int64)
-        owner = np.full(len(pieces), -1, np.int64)
-        bounds = list(zip(pieces.starts.tolist(), pieces.ends.tolist(), strict=True))
-        for index, (start, end) in enumerate(bounds):
-            # Sub-words may begin with the space before their word; a space alone (`▁`) belongs to the word after it.
-            alone = text[start:end] == " " and index + 1 < len(bounds) and bounds[index + 1][0] == end
-            visible = _WORD.search(text, start, max(end, start + 1) + alone)
-            if visible is not None:
-                owner[index] = np.searchsorted(starts, visible.start(), "right") - 1
-        used = sorted(set(owner[owner >= 0].tolist()))
-        renumbered = {old: new for new, old in enumerate(used)}
-        spans = [words[old] for old in used]
-        if framed.cut[0] > framed.skipped and spans:
-            # The cut may run through a word: it ends where its last sub-word does.
-            spans[-1] = (spans[-1][0], int(pieces.ends[owner == used[-1]].max()))
-        return spans, np.array([renumbered.get(old, -1) for old in owner.tolist()], np.int64)
+        return words_of(text, pieces, framed.cut[0] > framed.skipped)
 
     @torch.inference_mode()
     def _run(

@@ -21,6 +21,14 @@ EPSILON = 1e-12
 HEAD_WIDTH = 32
 INPUTS = ("ids", "types", "mask", "output_mask")
 LONGEST_OUTPUT = 190
+ALIASES = {
+    "doc_to_summ": "con",
+    "summ_to_ref": "cov",
+    "sent_to_sent": "adq",
+    "fact_to_response": "gro",
+    "fact_history_to_response": "gro",
+}
+"""The head that stands in for CTC's regressor of a relation."""
 
 Weights = Mapping[str, Array]
 
@@ -140,6 +148,7 @@ def export_evaluator(
     asked = len(made.array("heads.bias"))
     if asked != len(questions):
         raise ModelError(f"the weights have {asked} heads, and {len(questions)} questions are named")
+    aliases = "\n".join(f"{other} = {json.dumps(head)}" for other, head in ALIASES.items() if head in questions)
     folder.mkdir(parents=True, exist_ok=True)
     made.write(folder / "model.onnx")
     tidy_tokenizer(tokenizer, folder / "tokenizer.json")
@@ -152,6 +161,9 @@ max_tokens = {len(made.array("enc.pos.weight"))}
 precision = {json.dumps(precision)}
 longest_output = {LONGEST_OUTPUT}
 questions = {json.dumps(list(questions))}
+
+[aliases]
+{aliases}
 """,
         encoding="utf-8",
     )

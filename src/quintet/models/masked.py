@@ -1,0 +1,121 @@
+"""Masked likelihood whatever runs the model: which copies of a text go in, and where each answer belongs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quintet.models.batching import batches, once_each
+from quintet.models.roles import Long, Mode, TokenScores
+from quintet.models.subwords import MASK, Pieces, Subwords
+from quintet.models.windows import windows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Probe:
+    """One input and the positions in it whose log-probability goes to `targets` of text number `text`."""
+
+    ids: NDArray[np.int64]
+    positions: NDArray[np.int64]
+    answers: NDArray[np.int64]
+    text: int
+    targets: NDArray[np.int64]
+
+
+class MaskedLikelihood(ABC):
+    """The role MaskedLM without a model: a backend runs the probes."""
+
+    def __init__(self, subwords: Subwords, identity: str, max_tokens: int, budget: int) -> None:
+        self.identity, self.max_tokens = identity, max_tokens
+        self._subwords, self._budget = subwords, budget
+        self._mask = subwords.id(*MASK)
+
+    @abstractmethod
+    def _run(self, probes: list[Probe]) -> Sequence[NDArray[np.float32]]:
+        """For each probe the log-probabilities of its answers at its positions."""
+
+    def _batches(self, probes: list[Probe]) -> list[list[int]]:
+        """Which probes go through the model together."""
+        return batches([len(probe.ids) for probe in probes], self._budget)
+
+    def log_probs(
+        self,
+        texts: Sequence[str],
+        mode: Mode = "each",
+        *,
+        last: int | None = None,
+        specials: bool = False,
+        long: Long = "window",
+    ) -> list[TokenScores]:
+        return once_each(list(texts), lambda distinct: self._log_probs(distinct, mode, last, specials, long))
+
+    def _log_probs(
+        self, texts: list[str], mode: Mode, last: int | None, specials: bool, long: Long
+    ) -> list[TokenScores]:
+        split = [self._subwords.split(text) for text in texts]
+        specials = specials and mode == "none"
+        framed = [self._framed(text, pieces) for text, pieces in zip(texts, split, strict=True)]
+        probes, scored, cuts = [], [], []
+        for index, whole in enumerate(framed):
+            seen, cut = self._seen(whole, last, long)
+            cuts.append(cut)
+            probes.extend(self._probes(index, seen, mode, specials))
+            scored.append(seen if specials else seen[1:-1])
+        values = [np.zeros(len(pieces), np.float32) for pieces in scored]
+        self._answer(probes, values)
+        return [
+            TokenScores(text, pieces.starts, pieces.ends, found, cut)
+            for text, pieces, found, cut in zip(texts, scored, values, cuts, strict=True)
+        ]
+
+    def _framed(self, text: str, pieces: Pieces) -> Pieces:
+        start, end = self._subwords.frame
+        return Pieces(
+            np.concatenate([[start], pieces.ids, [end]]),
+            np.concatenate([[0], pieces.starts, [len(text)]]).astype(np.int32),
+            np.concatenate([[0], pieces.ends, [len(text)]]).astype(np.int32),
+        )
+
+    def _seen(self, whole: Pieces, last: int | None, long: Long) -> tuple[Pieces, int]:
+        """The ids that are looked at, and how many of the text are not."""
+        if last is not None:
+            last = max(2, min(last, self.max_tokens))
+            lost = max(0, len(whole) - last)
+            # The special token in front goes with the first cut; it is no sub-word of the text.
+            return whole[lost:], max(0, lost - 1)
+        lost = max(0, len(whole) - self.max_tokens) if long == "cut" else 0
+        if lost:
+            whole = whole[np.r_[0 : self.max_tokens - 1, len(whole) - 1]]
+        return whole, lost
+
+    def _probes(self, text: int, seen: Pieces, mode: Mode, specials: bool) -> list[Probe]:
+        """Masked copies, one for each sub-word, or the windows as they are."""
+        size = self.max_tokens - 2
+        inner, start, end = seen.ids[1:-1], seen.ids[:1], seen.ids[-1:]
+        probes = []
+        for window in windows(len(inner), size, size // 4):
+            ids = np.concatenate([start, inner[window.start : window.end], end])
+            first, last = window.first, window.last
+            if specials:
+                # The frame is scored in the windows at either end of the text.
+                first, last = first - (window.start == 0), last + (window.end == len(inner))
+            positions = np.arange(first, last) - window.start + 1
+            targets = np.arange(first, last) + specials
+            if mode == "none":
+                probes.append(Probe(ids, positions, ids[positions], text, targets))
+                continue
+            for at, target in zip(positions[:, None], targets[:, None], strict=True):
+                copy = ids.copy()
+                copy[at] = self._mask
+                probes.append(Probe(copy, at, ids[at], text, target))
+        return [probe for probe in probes if len(probe.positions)]
+
+    def _answer(self, probes: list[Probe], values: list[NDArray[np.float32]]) -> None:
+        for batch in self._batches(probes):
+            chosen = [probes[i] for i in batch]
+            for probe, found in zip(chosen, self._run(chosen), strict=True):
+                values[probe.text][probe.targets] = found
