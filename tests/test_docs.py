@@ -8,6 +8,9 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SNIPPET = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+ON_BENCHMARKS = re.compile(r"^```py\n(.*?)^```", re.DOTALL | re.MULTILINE)
+"""These read the benchmark files, which are not in the repository."""
+EXTRAS = {"evaluate", "mlflow", "inspect_ai"}
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
 
@@ -15,9 +18,30 @@ LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 def test_snippets_run(page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("QUINTET_CACHE", str(tmp_path))
+    run(SNIPPET.findall(page.read_text(encoding="utf-8")), page)
+
+
+WITH_BENCHMARKS = [page for page in PAGES if ON_BENCHMARKS.search(page.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("page", WITH_BENCHMARKS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_snippets_on_benchmarks_run(page: Path, shared: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("QUINTET_CACHE", str(tmp_path))
+    monkeypatch.setenv("QUINTET_DATA", str(shared / "benchmarks"))
+    monkeypatch.setenv("QUINTET_CORPORA", str(shared / "corpora"))
+    run(ON_BENCHMARKS.findall(page.read_text(encoding="utf-8")), page)
+
+
+def run(snippets: list[str], page: Path) -> None:
     namespace: dict[str, object] = {}
-    for code in SNIPPET.findall(page.read_text(encoding="utf-8")):
-        exec(compile(code, str(page), "exec"), namespace)
+    for code in snippets:
+        try:
+            exec(compile(code, str(page), "exec"), namespace)
+        except ModuleNotFoundError as error:
+            if error.name not in EXTRAS:
+                raise
+            pytest.skip(f"{error.name} is not installed")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
