@@ -132,7 +132,7 @@ def test_every_item_comes_once_an_epoch() -> None:
     assert sorted(item_order(50, 3, 1)) == list(range(50))
     assert item_order(50, 3, 1) != item_order(50, 4, 1)
     trainer = Trainer(small(), Line(20), replace(PLAN, accumulate=1), Path("unused"))
-    seen = [index for step in range(5) for index in trainer._indexes(step)]
+    seen = [index for step in range(5) for index in trainer.batches[step]]
     assert sorted(seen) == list(range(20))
 
 

@@ -40,6 +40,12 @@ class Source:
     """A second file with the grounding texts, for rows that only point at them."""
     skip_sources: tuple[str, ...] = ()
     """Values of a row's `source` field to leave out (parts under other licences)."""
+    keep_sources: tuple[str, ...] = ()
+    """If any, only rows with these values."""
+    share: float = 1.0
+    """Share of the rows that is drawn, by the seed of the data."""
+    name: str = ""
+    """What its texts are called in a recipe's tables of shares; else the row's source or the file."""
 
 
 @dataclass(frozen=True)
@@ -80,11 +86,22 @@ class Plan:
     epochs: float = 1.0
     max_steps: int = 0
     """If not 0, exactly so many steps, whatever `epochs` says."""
+    seconds: float = 0.0
+    """If not 0, so long (without evaluations), however many steps that gives; then a run cannot be repeated exactly."""
     batch: int = 16
+    tokens: int = 0
+    """If not 0, batches hold so many sub-words with padding, and `batch` does not count; for lessons that pack."""
     accumulate: int = 1
     rate: float = 1e-5
     warmup: float = 0.0
     """Share of all steps with a rising rate; afterwards it falls in a straight line to 0."""
+    floor: float = 0.0
+    """The rate falls to this share of itself, not to 0."""
+    head_rate: float = 1.0
+    """How much faster the heads learn than the encoder below them."""
+    betas: tuple[float, ...] = (0.9, 0.999)
+    average: float = 0.0
+    """If not 0, what is kept is a running mean of the weights with this decay, taken every ten steps."""
     decay: float = 0.0
     """Weight decay; never on biases and norms."""
     epsilon: float = 1e-8
@@ -224,3 +241,7 @@ def _check(recipe: Recipe, where: str) -> None:
             raise InputError(f"train.{name} must be above 0", where=where)
     if not 0 <= recipe.data.dev_fraction < 1 or not 0 <= plan.warmup <= 1:
         raise InputError("data.dev_fraction and train.warmup are shares between 0 and 1", where=where)
+    if not all(0 <= share < 1 for share in (plan.floor, plan.average)) or len(plan.betas) != 2:
+        raise InputError("train.floor and train.average are shares below 1, train.betas two numbers", where=where)
+    if not all(0 < source.share <= 1 for source in recipe.data.sources):
+        raise InputError("the share of a source is above 0 and at most 1", where=where)

@@ -11,9 +11,11 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from quintet.errors import InputError, UnknownName
+from quintet.train.recipe import Source
 
 Row = Mapping[str, Any]
 
@@ -67,15 +69,15 @@ class Rated:
 Record = Document | Dialogue | Judged | Claim | Rated
 
 
-def read(path: Path, kind: str, skip_sources: tuple[str, ...] = (), facts: Path | None = None) -> Iterator[Record]:
-    """Records of one file; rows whose `source` is in `skip_sources` are left out; `facts` holds grounding texts."""
+def read(
+    path: Path, kind: str, source: Source | None = None, facts: Path | None = None, seed: int = 0
+) -> Iterator[Record]:
+    """Records of one file; `source` says which of its rows are wanted, `facts` holds grounding texts."""
     if kind not in READERS:
         raise UnknownName("kind of rows", kind, READERS)
     make = READERS[kind]
     sections = _sections(facts) if facts is not None else {}
-    for number, row in _lines(path):
-        if row.get("source") in skip_sources:
-            continue
+    for number, row in picked(path, source, seed) if source else lines(path):
         try:
             for record in make({**row, "sections": sections, "origin": path.name} if sections else row):
                 yield replace(record, origin=path.name) if isinstance(record, Rated) else record
@@ -83,12 +85,23 @@ def read(path: Path, kind: str, skip_sources: tuple[str, ...] = (), facts: Path 
             raise InputError(f"cannot read this row as {kind}: {error!r}", where=f"{path}:{number}") from None
 
 
-def _lines(path: Path) -> Iterator[tuple[int, Row]]:
+def picked(path: Path, source: Source, seed: int) -> Iterator[tuple[int, Row]]:
+    """Rows with their line numbers: without the sources to be left out, and of these the share that is wanted."""
+    rng = Random(f"{seed}:{source.path}:{source.rows}")
+    for number, row in lines(path):
+        own = row.get("source")
+        if own in source.skip_sources or (source.keep_sources and own not in source.keep_sources):
+            continue
+        if source.share >= 1 or rng.random() < source.share:
+            yield number, row
+
+
+def lines(path: Path) -> Iterator[tuple[int, Row]]:
     if not path.is_file():
         raise InputError("no such file", where=str(path), todo="name the corpora folder with --data FOLDER")
     opener: Callable[..., Any] = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
+    with opener(path, "rt", encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
             if not line.strip():
                 continue
             try:
@@ -129,7 +142,7 @@ def _dialogues(row: Row) -> Iterator[Record]:
 def _sections(path: Path) -> dict[Any, dict[str, str]]:
     """CMU-DoG's documents: one text per section; the fields of a table are put one after another."""
     out: dict[Any, dict[str, str]] = {}
-    for _, row in _lines(path):
+    for _, row in lines(path):
         texts = {}
         for number, section in row["sections"].items():
             whole = section.get("introduction") or "" if isinstance(section, dict) else section

@@ -91,7 +91,7 @@ def _items(recipe: Recipe, folder: Path) -> tuple[list[Item], list[Any]]:
     for source in recipe.data.sources:
         path = folder / source.path
         facts = folder / source.facts if source.facts else None
-        found = rows.read(path, source.rows, source.skip_sources, facts)
+        found = rows.read(path, source.rows, source, facts, recipe.data.seed)
         own = list(islice(found, source.limit) if source.limit else found)
         if not own:
             raise InputError("no usable row", where=str(path))

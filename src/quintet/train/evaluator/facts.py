@@ -46,8 +46,8 @@ allowed/banned always/never all/none everyone/nobody many/few success/failure su
 hot/cold big/small large/small larger/smaller long/short public/private local/national rich/poor safe/dangerous
 happy/sad love/hate loves/hates loved/hated like/dislike buy/sell bought/sold borrow/lend found/lost gained/lost
 inside/outside above/below left/right day/night morning/evening easy/difficult cheap/expensive strong/weak
-return/leave returned/left arrive/depart arrived/departed include/exclude attack/defend attacked/defended employer/employee
-teacher/student hospital/prison police/army president/minister
+return/leave returned/left arrive/depart arrived/departed include/exclude attack/defend attacked/defended
+employer/employee teacher/student hospital/prison police/army president/minister
 """
 
 
