@@ -21,6 +21,7 @@ EPSILON = 1e-12
 HEAD_WIDTH = 32
 INPUTS = ("ids", "types", "mask", "output_mask")
 LONGEST_OUTPUT = 190
+"""Sub-words of the judged output; at most half of what the model takes."""
 ALIASES = {
     "doc_to_summ": "con",
     "summ_to_ref": "cov",
@@ -159,7 +160,7 @@ layers = {made.layers}
 width = {made.width}
 max_tokens = {len(made.array("enc.pos.weight"))}
 precision = {json.dumps(precision)}
-longest_output = {LONGEST_OUTPUT}
+longest_output = {min(LONGEST_OUTPUT, len(made.array("enc.pos.weight")) // 2)}
 questions = {json.dumps(list(questions))}
 
 [aliases]
