@@ -13,8 +13,8 @@ from __future__ import annotations
 import math
 import tomllib
 from bisect import bisect_right
-from collections.abc import Container, Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -144,8 +144,23 @@ class Blend(Composite):
             found = {named: found.pop(named, ()), **found}
             named = ()
         if named:
-            return tuple(dict.fromkeys(span for label in named for span in found.get(label, ())))
-        return next((spans for spans in found.values() if spans), ())
+            chosen = tuple(dict.fromkeys(span for label in named for span in found.get(label, ())))
+        else:
+            chosen = next((spans for spans in found.values() if spans), ())
+        return with_counterparts(chosen, (span for spans in found.values() for span in spans))
+
+
+def with_counterparts(chosen: tuple[Span, ...], known: Iterable[Span]) -> tuple[Span, ...]:
+    """One signal says how well a word is supported, another where: what the first lacks is taken from the second."""
+    if all(span.other is not None or span.kind != "word" for span in chosen):
+        return chosen
+    there = {(span.field, span.start, span.end): span.other for span in known if span.other is not None}
+    return tuple(
+        replace(span, other=there.get((span.field, span.start, span.end)))
+        if span.other is None and span.kind == "word"
+        else span
+        for span in chosen
+    )
 
 
 def percentile(value: float, levels: list[float]) -> float:

@@ -14,6 +14,7 @@ from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.metric import Row
 from quintet.core.score import Score
+from quintet.metrics.evaluator.alignment import Aligned, backs_of, supports
 from quintet.metrics.evaluator.reading import fact_of, read_document, read_output, read_plain, references_of, turns_of
 from quintet.metrics.evaluator.signal import EvaluatorSignal
 from quintet.models.open import identity, open_model
@@ -59,7 +60,10 @@ class Matching(EvaluatorSignal):
         texts = [(read_output(example.output).text, self._others(example)) for example in examples]
         distinct = list(dict.fromkeys(text for output, others in texts for text in (output, *others)))
         vectors = dict(zip(distinct, open_model(self.model).embed(distinct, self.layer), strict=True))
-        return [self._row([matched(vectors[output], vectors[other]) for other in others]) for output, others in texts]
+        return [
+            self._row(example, vectors[output], [vectors[other] for other in others])
+            for example, (output, others) in zip(examples, texts, strict=True)
+        ]
 
     def _others(self, example: Example) -> tuple[str, ...]:
         if self.beside == "references":
@@ -71,32 +75,55 @@ class Matching(EvaluatorSignal):
         source = example.source or ""
         return (" ".join(read_document(source)) if self.beside == "document" else read_plain(source),)
 
-    def _row(self, found: Sequence[Sequence[float]]) -> Row:
-        means = np.clip(np.mean(found, axis=0), -1.0, 1.0).tolist()
-        return {dimension.name: Score(float(value)) for dimension, value in zip(self.dimensions, means, strict=True)}
+    def _row(self, example: Example, output: TokenVectors, others: Sequence[TokenVectors]) -> Row:
+        found = [nearest(output, other) for other in others]
+        values = [matched(output, other, near) for other, near in zip(others, found, strict=True)]
+        means = np.clip(np.mean(values, axis=0), -1.0, 1.0).tolist()
+        field, backs = backs_of(example, self.beside)
+        aligned = [
+            Aligned(other.inner, near[2], near[0], field, back)
+            for other, near, back in zip(others, found, backs, strict=True)
+            if len(near[0]) and len(near[1])
+        ]
+        spans = supports(read_output(example.output), output.inner, aligned) if aligned else ()
+        return {d.name: Score(float(value), spans) for d, value in zip(self.dimensions, means, strict=True)}
 
 
-def matched(output: TokenVectors, other: TokenVectors) -> tuple[float, float, float, float]:
+Near = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.intp]]
+"""The best cosine of each piece of the output and of the other text, and where the output's was found."""
+
+
+def nearest(output: TokenVectors, other: TokenVectors) -> Near:
+    a, b = output.inner, other.inner
+    if not len(a) or not len(b):
+        return np.zeros(0, np.float32), np.zeros(0, np.float32), np.zeros(0, np.intp)
+    return _nearest(_unit(a.vectors), _unit(b.vectors))
+
+
+def matched(output: TokenVectors, other: TokenVectors, near: Near) -> tuple[float, float, float, float]:
     """Precision and recall over content pieces, F-score over all, cosine of the mean vectors (special tokens too)."""
     a, b = output.inner, other.inner
     cosine = float(_unit(output.vectors.mean(axis=0)) @ _unit(other.vectors.mean(axis=0)))
     if not len(a) or not len(b):
         return 0.0, 0.0, 0.0, cosine
-    forth, back = _nearest(_unit(a.vectors), _unit(b.vectors))
+    forth, back, _ = near
     precision, recall = float(forth.mean()), float(back.mean())
     total = precision + recall
     f_score = 2.0 * precision * recall / total if total > 0.0 else 0.0
     return _over_content(forth, content_pieces(a)), _over_content(back, content_pieces(b)), f_score, cosine
 
 
-def _nearest(a: NDArray[np.float32], b: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    forth = np.full(len(a), -1.0, np.float32)
+def _nearest(a: NDArray[np.float32], b: NDArray[np.float32]) -> Near:
+    forth, where = np.full(len(a), -1.0, np.float32), np.zeros(len(a), np.intp)
     back = np.empty(len(b), np.float32)
     for start in range(0, len(b), _BLOCK):
         cosines = a @ b[start : start + _BLOCK].T
-        forth = np.maximum(forth, cosines.max(axis=1))
+        best = cosines.argmax(axis=1)
+        value = cosines[np.arange(len(a)), best]
+        where = np.where(value > forth, start + best, where)
+        forth = np.maximum(forth, value)
         back[start : start + _BLOCK] = cosines.max(axis=0)
-    return forth, back
+    return forth, back, where
 
 
 def _over_content(values: NDArray[np.float32], counts: NDArray[np.bool_]) -> float:

@@ -15,7 +15,7 @@ from quintet.text.tokens import Piece
 
 NO_FACT = frozenset({"", "_nofact", "nofact"})
 """What data sets write where there is no fact."""
-_PERSONA = "your persona: "
+PERSONA = "your persona: "
 """PersonaChat's files put this before every line of a persona; it says nothing."""
 _NOTHING_LEFT = "."
 """Stands for an output of which the door leaves nothing, such as a lone tag."""
@@ -88,7 +88,7 @@ def read_plain(text: str) -> str:
 def fact_of(example: Example) -> str:
     """The fact in plain form, without PersonaChat's prefix; empty where there is none."""
     text = (example.context or "").strip()
-    return "" if text in NO_FACT else read_plain(text.replace(_PERSONA, ""))
+    return "" if text in NO_FACT else read_plain(text.replace(PERSONA, ""))
 
 
 def turns_of(example: Example, count: int) -> tuple[str, ...]:
