@@ -53,7 +53,7 @@ def test_percentile_is_monotone_and_defined_at_ties() -> None:
     levels = [0.0, 1.0, 1.0, 1.0, 2.0]
     values = [percentile(x / 10, levels) for x in range(-50, 60)]
     assert values == sorted(set(values))
-    assert 0.0 < values[0]
+    assert values[0] > 0.0
     assert values[-1] < 1.0
     assert math.isnan(percentile(math.nan, levels))
 

@@ -36,6 +36,7 @@ def explain(
     columns: options.Columns = None,
     model: options.Model = None,
     task_file: options.TaskFile = None,
+    fast: options.Fast = False,
     input_format: options.InputFormat = None,
     cache: options.Cache = None,
     no_cache: options.NoCache = False,
@@ -46,7 +47,7 @@ def explain(
     if (id is None) == (row is None):
         raise InputError("which example is not said", file, "give either --id ID or --row NUMBER")
     with open_items(file, input_format, task, columns, skip_bad=True) as items:
-        plan = api.make_plan(task, options.names(dims), metric, items.present, model, task_file)
+        plan = api.make_plan(task, options.names(dims), metric, items.present, model, task_file, fast=fast)
         chosen = _by_id(items, id, file) if id is not None else _by_row(items, row or 1, file)
     with closing(api.open_store(options.cache_choice(cache, no_cache))) as store:
         (scored,) = api.stream(plan, [chosen], store)

@@ -18,6 +18,7 @@ Model = Annotated[
     str | None, typer.Option("--model", help="bundled:NAME, dir:PATH, hf:NAME@REVISION or openai:MODEL@URL.")
 ]
 TaskFile = Annotated[str | None, typer.Option("--task-file", help="A TOML file with more tasks or dimensions.")]
+Fast = Annotated[bool, typer.Option("--fast", help="Leave the language model out: several times faster.")]
 Calibration = Annotated[
     str | None, typer.Option("--calibration", help="What quintet calibrate wrote: scores on the scale of your labels.")
 ]

@@ -112,6 +112,7 @@ def _request_schemas(limits: Limits) -> Schema:
     names = {"type": "array", "minItems": 1, "maxItems": 64, "uniqueItems": True}
     common = {
         "model": {"enum": [None, *(m["name"] for m in inventory.models())]},
+        "fast": {"type": "boolean", "default": False, "description": "Leave the language model out."},
         "evidence": {"type": "boolean", "default": False},
         "examples": {
             "type": "array",

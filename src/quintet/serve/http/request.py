@@ -13,7 +13,7 @@ from quintet.errors import UnknownName
 from quintet.serve.http.refusal import Refusal
 from quintet.serve.http.settings import Limits
 
-KEYS = ("task", "dimensions", "metrics", "model", "evidence", "examples")
+KEYS = ("task", "dimensions", "metrics", "model", "fast", "evidence", "examples")
 TEXTS = ("output", "source", "context")
 LISTS = ("references", "history")
 NAMES = ("id", "system", "group")
@@ -29,6 +29,7 @@ class Choice:
     metrics: tuple[str, ...]
     model: str | None
     present: frozenset[str]
+    fast: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,10 @@ def _choice(plain: Mapping[str, Any], present: frozenset[str]) -> Choice:
         _check_task(task, dimensions)
     for name in metrics or ():
         _check_metric(name)
-    return Choice(task, dimensions, metrics or (), _model(plain.get("model")), present)
+    fast = plain.get("fast", False)
+    if not isinstance(fast, bool):
+        _invalid("fast must be true or false")
+    return Choice(task, dimensions, metrics or (), _model(plain.get("model")), present, fast)
 
 
 def _check_task(task: Any, dimensions: Sequence[str] | None) -> None:

@@ -38,7 +38,7 @@ class Scorer:
     def _plan(self, choice: Choice) -> Plan:
         if choice not in self._plans:
             self._plans[choice] = api.make_plan(
-                choice.task, choice.dimensions, list(choice.metrics), choice.present, choice.model
+                choice.task, choice.dimensions, list(choice.metrics), choice.present, choice.model, fast=choice.fast
             )
             if len(self._plans) > KEPT_PLANS:
                 self._plans.popitem(last=False)
