@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from quintet import api
 from quintet.data.benchmark import Benchmark, load
+from quintet.meta.of_benchmark import ratings_of
 from quintet.meta.study import Study
 
 ROWS = 900
@@ -42,7 +43,7 @@ def main() -> None:
         benchmark = first_rows(load(name, folder))
         scores = api.score_benchmark(benchmark, metrics, [dimension], None, True)
         study = Study(set=name, dimensions=(dimension,), resamples=0, ceiling=False)
-        found = {record.metric: record.pearson for record in study.run(api.ratings_of(benchmark), scores)}
+        found = {record.metric: record.pearson for record in study.run(ratings_of(benchmark), scores)}
         print(f"| {name} {dimension} | " + " | ".join(f"{found[metric]:.3f}" for metric in metrics) + " |")
 
 

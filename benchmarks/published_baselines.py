@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from quintet import api
 from quintet.data.benchmark import Benchmark, load
+from quintet.meta.of_benchmark import ratings_of
 from quintet.meta.records import Record
 from quintet.meta.study import Study
 
@@ -53,7 +54,7 @@ def judge(
     study = Study(
         set=benchmark.name, level=level, dimensions=tuple(dims), exclude_systems=tuple(exclude), ceiling=False
     )
-    return study.run(api.ratings_of(benchmark), scores)
+    return study.run(ratings_of(benchmark), scores)
 
 
 def rows(

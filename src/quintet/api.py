@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,9 @@ from quintet.core.item import Item, Scored
 from quintet.core.metric import Metric
 from quintet.core.parameters import build
 from quintet.core.result import Result
-from quintet.core.task import Task, find_task
+from quintet.core.task import find_task, read_tasks
 from quintet.engine.executors import Executor, Here, Processes
-from quintet.engine.plan import Plan, plan_metrics, plan_task
+from quintet.engine.plan import Column, Plan, plan_metrics, plan_task
 from quintet.engine.run import Tally, run
 from quintet.engine.store import DiskStore, NoStore, Store
 from quintet.errors import InputError, UnknownName
@@ -48,6 +49,7 @@ def score(
     columns: Columns = None,
     model: str | None = None,
     task_file: str | Path | None = None,
+    fast: bool = False,
     calibration: str | Path | Calibration | None = None,
     limit: int | None = None,
     skip_bad: bool = False,
@@ -58,14 +60,15 @@ def score(
     """Scores a file, a list of dicts or Examples, parallel lists in a dict, a data frame or a dataset.
 
     Give a task (all its dimensions, or those in `dims`), or name metrics. Row k of the result is row k of the data.
-    `workers` processes of this machine share the work; `engine="ray"` or `"ray:ADDRESS"` hands it to a cluster.
+    `fast` leaves the language model out. `workers` processes of this machine share the work; `engine="ray"` or
+    `"ray:ADDRESS"` hands it to a cluster.
     """
     from quintet.files.sources import rows_from_python
     from quintet.files.tables import open_table
 
     table = open_table(data, skip_bad=skip_bad) if isinstance(data, str | Path) else rows_from_python(data)
     with Items(table, task, columns, skip_bad=skip_bad, limit=limit) as items:
-        plan = make_plan(task, dims, metrics, items.present, model, task_file, calibration=calibration)
+        plan = make_plan(task, dims, metrics, items.present, model, task_file, fast=fast, calibration=calibration)
         with closing(open_store(cache)) as store:
             rows = list(stream(plan, items, store, skip_bad=skip_bad, executor=open_executor(workers, engine)))
     return Result(rows, plan.signatures, plan.left_out)
@@ -79,6 +82,7 @@ def make_plan(
     model: str | None = None,
     task_file: str | Path | None = None,
     *,
+    fast: bool = False,
     calibration: str | Path | Calibration | None = None,
 ) -> Plan:
     """Which columns to compute for a task or for metrics named one by one, and what their scores go through."""
@@ -88,15 +92,16 @@ def make_plan(
         from quintet.engine.calibrating import asked_dimensions, calibrated_plan
 
         known = calibration if isinstance(calibration, Calibration) else read_calibration(calibration)
-        return calibrated_plan(make_plan(task, asked_dimensions(dims), metrics, present, model, task_file), known)
+        plain = make_plan(task, asked_dimensions(dims), metrics, present, model, task_file, fast=fast)
+        return calibrated_plan(plain, known)
     if metrics:
         named = [metrics] if isinstance(metrics, str) else metrics
-        return plan_metrics(named, registry, model)
+        return plan_metrics(named, registry, model, fast)
     if task is None:
         raise InputError("neither a task nor a metric was named", todo="give --task or --metric (see quintet metrics)")
     chosen = find_task(task, None if task_file is None else Path(task_file))
     try:
-        return plan_task(chosen, dims, registry, None if present is None else set(present), model)
+        return plan_task(chosen, dims, registry, None if present is None else set(present), model, fast)
     except UnknownName as error:
         if task_file is None or not error.kind.startswith(("metric", "parameter of")):
             raise
@@ -129,6 +134,7 @@ def batch_scorer(
     columns: Columns = None,
     model: str | None = None,
     task_file: str | Path | None = None,
+    fast: bool = False,
     skip_bad: bool = False,
 ) -> BatchScorer:
     """A function of a batch for `ray.data.Dataset.map_batches`, Spark's `mapInPandas` and `datasets.map(batched=True)`.
@@ -138,7 +144,8 @@ def batch_scorer(
     from quintet.engine.batches import BatchScorer
     from quintet.models.memo import forget_all
 
-    return BatchScorer(make_plan(task, dims, metrics, None, model, task_file), task, columns, skip_bad, forget_all)
+    plan = make_plan(task, dims, metrics, None, model, task_file, fast=fast)
+    return BatchScorer(plan, task, columns, skip_bad, forget_all)
 
 
 def stream(
@@ -172,6 +179,7 @@ def bench(
     data: str | Path | None = None,
     variant: str = "",
     model: str | None = None,
+    fast: bool = False,
     cache: bool | str | Path = True,
     baseline: str = "",
     resamples: int = 1000,
@@ -187,11 +195,12 @@ def bench(
     """
     from quintet.data.benchmark import load as load_benchmark
     from quintet.data.catalog import state
+    from quintet.meta.of_benchmark import foreign_scores, own_dimensions, ratings_of
     from quintet.meta.study import Study
 
     records: list[Record] = []
     benchmarks = [load_benchmark(name, data, variant) for name in sets]
-    asked = _own_dimensions(dims, benchmarks)
+    asked = own_dimensions(dims, benchmarks)
     for name, benchmark in zip(sets, benchmarks, strict=True):
         if state(name, data) == "altered":
             on_note(f"{name}: the files differ from those the catalogue knows (see quintet data)")
@@ -208,9 +217,9 @@ def bench(
         )
         if not study.dimensions:
             continue
-        judged = [_foreign_scores(path, called, benchmark, data) for called, path in scores]
+        judged = [foreign_scores(path, called, benchmark, data) for called, path in scores]
         if metrics or not scores:
-            judged.append(score_benchmark(benchmark, metrics, study.dimensions, model, cache, on_row, on_note))
+            judged.append(score_benchmark(benchmark, metrics, study.dimensions, model, cache, on_row, on_note, fast))
         if any(judged):
             ratings, scored = ratings_of(benchmark), [one for found in judged for one in found]
             records += study.run(ratings, scored)
@@ -218,34 +227,6 @@ def bench(
     if not records:
         raise InputError("nothing could be judged", todo="name metrics that the sets have the fields for")
     return records
-
-
-def _own_dimensions(dims: Sequence[str] | None, benchmarks: Sequence[Benchmark]) -> list[str] | None:
-    """Dimensions as they are called here; one that no set has is refused."""
-    from quintet.data.dimension_names import canonical
-
-    if dims is None:
-        return None
-    known = {dimension for benchmark in benchmarks for dimension in benchmark.dimensions}
-    asked = [name if name in known else canonical(name) for name in dims]
-    for name in asked:
-        if name not in known:
-            raise UnknownName("dimension", name, known)
-    return asked
-
-
-def ratings_of(benchmark: Benchmark) -> Ratings:
-    """A benchmark as the judge sees it: ids, ratings, documents, systems; no texts."""
-    from quintet.meta.inputs import Ratings
-
-    units = benchmark.unit_examples()
-    return Ratings(
-        ids=[e.id for e in units],
-        values={name: benchmark.per_unit(values) for name, values in benchmark.ratings.items()},
-        annotators={name: benchmark.rows_per_unit(table) for name, table in benchmark.annotators.items()},
-        documents=[e.group for e in units],
-        systems=[e.system for e in units],
-    )
 
 
 def score_benchmark(
@@ -256,21 +237,14 @@ def score_benchmark(
     cache: bool | str | Path,
     on_row: Callable[[], None] = lambda: None,
     on_note: Callable[[str], None] = lambda note: None,
+    fast: bool = False,
 ) -> list[Scores]:
     """Our scores of a benchmark's texts: named metrics against every dimension, or the task's own metric for each."""
     import numpy as np
 
     from quintet.meta.inputs import Scores
 
-    present = {f for e in benchmark.examples for f in FIELDS if e.has(f)}
-    if metrics:
-        plan = make_plan(None, None, metrics, present, model)
-    else:
-        task = find_task(benchmark.task)
-        plan = make_plan(benchmark.task, [d for d in dims if _answered(task, d)], None, present, model)
-    plan, lacking = plan.within(present)
-    for label, fields in lacking.items():
-        on_note(f"{benchmark.name} has no {' and no '.join(fields)}, which {label} needs: not judged there")
+    plan = plan_benchmark(benchmark, metrics, dims, model, fast, on_note)
     if not plan.columns:
         return []
     with closing(open_store(cache)) as store:
@@ -283,33 +257,35 @@ def score_benchmark(
     return [Scores("quintet", table, ids, plan.signatures)]
 
 
-def _answered(task: Task, dimension: str) -> bool:
-    return dimension in task.dimensions and task.dimensions[dimension].metric is not None
+def plan_benchmark(
+    benchmark: Benchmark,
+    metrics: Sequence[str] | str | None,
+    dims: Sequence[str],
+    model: str | None = None,
+    fast: bool = False,
+    on_note: Callable[[str], None] = lambda note: None,
+) -> Plan:
+    """One column for each metric named, or for each rated dimension that a dimension of a task answers."""
+    present = {f for e in benchmark.examples for f in FIELDS if e.has(f)}
+    if metrics:
+        plan = make_plan(None, None, metrics, present, model, fast=fast)
+    else:
+        asked = {rated: benchmark.answered_by(rated) for rated in dims}
+        found: dict[tuple[str, str], Column] = {}
+        for task in dict.fromkeys(task for task, _ in asked.values()):
+            names = dict.fromkeys(name for of, name in asked.values() if of == task and _answered(task, name))
+            columns = make_plan(task, list(names), None, present, model, fast=fast).columns if names else ()
+            found.update({(task, column.label): column for column in columns})
+        plan = Plan(tuple(replace(found[at], label=rated) for rated, at in asked.items() if at in found), {})
+    plan, lacking = plan.within(present)
+    for label, fields in lacking.items():
+        on_note(f"{benchmark.name} has no {' and no '.join(fields)}, which {label} needs: not judged there")
+    return plan
 
 
-def _foreign_scores(path: str | Path, called: str, benchmark: Benchmark, folder: str | Path | None) -> list[Scores]:
-    from quintet.meta.inputs import Scores
-
-    if str(path) != "authors":
-        return read_scores_file(path, called, benchmark)
-    from quintet.data.author_scores import author_scores
-
-    ids = [e.id for e in benchmark.examples]
-    found = author_scores(benchmark.name, folder)
-    return [Scores(metric, values, ids, f"{metric} (released predictions)") for metric, values in found.items()]
-
-
-def read_scores_file(path: str | Path, called: str, benchmark: Benchmark) -> list[Scores]:
-    """A file of scores made elsewhere, any table format, matched by id."""
-    from quintet.data.dimension_names import own_name
-    from quintet.files.score_rows import score_rows, stem
-    from quintet.files.tables import open_table
-    from quintet.meta.inputs import read_scores
-
-    with open_table(str(path)) as table:
-        rows = score_rows(table, [(e.id, e.output) for e in benchmark.examples])
-    rows = [{own_name(key, benchmark.dimensions): value for key, value in row.items()} for row in rows]
-    return read_scores(rows, benchmark.dimensions, called or stem(str(path)), str(path), given=bool(called))
+def _answered(task: str, dimension: str) -> bool:
+    known = read_tasks().get(task)
+    return known is not None and dimension in known.dimensions and known[dimension].metric is not None
 
 
 def compare(
@@ -348,6 +324,7 @@ def calibrate(
     columns: Columns = None,
     model: str | None = None,
     task_file: str | Path | None = None,
+    fast: bool = False,
     accept: Mapping[str, float] | float | None = None,
     precision: float | None = None,
     recall: float | None = None,
@@ -372,10 +349,10 @@ def calibrate(
     signatures: dict[str, str] = {}
     if scores is None:
         dims = None if metrics or set(labels) == {""} else list(labels)
-        plan = make_plan(task, dims, metrics, None, model, task_file)
+        plan = make_plan(task, dims, metrics, None, model, task_file, fast=fast)
         down |= {column.label for column in plan.columns if not column.about.higher_is_better}
         result = score(data, task, dims=dims, metrics=metrics, columns=columns, model=model, task_file=task_file,
-                       skip_bad=skip_bad, cache=cache)  # fmt: skip
+                       fast=fast, skip_bad=skip_bad, cache=cache)  # fmt: skip
         rows = of_result(result, labels, str(data) if isinstance(data, str | Path) else "the data")
         signatures = dict(result.signatures)
     else:

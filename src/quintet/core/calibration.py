@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -110,6 +110,9 @@ class Calibrated(Composite):
     @property
     def signature(self) -> str:
         return f"{self.metric.signature}|calibration:{self.digest}"
+
+    def lacks(self, present: Container[str]) -> list[str]:
+        return self.metric.lacks(present)
 
     def combine(self, example: Example, rows: Mapping[Metric, Row]) -> Row:
         found = rows[self.metric][self.of]

@@ -38,6 +38,8 @@ class Benchmark:
     variant: str = ""
     level: str = "pooled"
     """At which level correlations on this set are usually quoted."""
+    answers: Mapping[str, str] = field(default_factory=dict)
+    """Rated dimension to the TASK.DIMENSION that answers it, where that is not the one of the same name; "": none."""
     citation: str = ""
     licence: str = ""
     url: str = ""
@@ -54,6 +56,11 @@ class Benchmark:
     def systems(self) -> tuple[str, ...]:
         """Names of systems in the order of their first appearance."""
         return tuple(dict.fromkeys(e.system for e in self.examples if e.system is not None))
+
+    def answered_by(self, dimension: str) -> tuple[str, str]:
+        """Task and dimension that answer a rated dimension; an empty dimension where none does."""
+        task, _, name = self.answers.get(dimension, f"{self.task}.{dimension}").rpartition(".")
+        return task or self.task, name
 
     def per_unit(self, values: Floats) -> Floats:
         """One value for each thing that was rated: `values`, or their means over the turns of each dialogue."""
@@ -119,6 +126,7 @@ def _with_facts(known: Entry, name: str, variant: str, rated: Rated) -> Benchmar
         original_names=rated.original_names,
         variant=variant,
         level=known.level,
+        answers=known.answers,
         citation=known.citation,
         licence=known.licence,
         url=known.url,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files as package_files
@@ -46,6 +46,8 @@ class Entry:
     """The first is the default."""
     level: str = "pooled"
     """At which level correlations on this set are usually quoted."""
+    answers: Mapping[str, str] = field(default_factory=dict)
+    """Rated dimension to the TASK.DIMENSION that answers it, where that is not the one of the same name."""
 
     @property
     def dimensions(self) -> tuple[str, ...]:
@@ -129,4 +131,5 @@ def _entry(name: str, facts: dict[str, Any], source: dict[str, Any]) -> Entry:
         notes=merged.get("notes", ""),
         variants=tuple(merged.get("variants", ())),
         level=merged.get("level", "pooled"),
+        answers=merged.get("answers", {}),
     )

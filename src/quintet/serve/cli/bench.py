@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import time
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
     from quintet.meta.records import Record
 
 FORMATS = ("text", "markdown", "latex", "csv", "json")
+_WORTH_SAYING = 5.0
+"""Seconds."""
 LEVELS = ("pooled", "by document", "by system")
 
 Sets = Annotated[list[str], typer.Argument(help="Benchmark sets by name: see quintet data.")]
@@ -52,6 +57,7 @@ def bench(
     data: Data = None,
     variant: Variant = "",
     model: options.Model = None,
+    fast: options.Fast = False,
     stats: Statistics = "spearman",
     baseline: Baseline = "",
     cache: options.Cache = None,
@@ -59,7 +65,6 @@ def bench(
 ) -> None:
     """Correlations with human ratings, with n, level and a bootstrap interval; by default of the bundled evaluator."""
     from quintet.files.score_rows import named_file
-    from quintet.meta.tables import records_table
 
     if format not in FORMATS:
         raise UnknownName("format", format, FORMATS)
@@ -67,7 +72,7 @@ def bench(
         raise UnknownName("level", level, LEVELS)
     shown = options.names(stats) or ["spearman"]
     drawn: list[tuple[str, Ratings, list[Scores]]] = []
-    with screen.progress(None, "scoring") as tick:
+    with screen.progress(_texts(sets), "scoring") as tick:
         records = api.bench(
             sets,
             metric,
@@ -78,16 +83,52 @@ def bench(
             data=data,
             variant=variant,
             model=model,
+            fast=fast,
             baseline=baseline,
             cache=options.cache_choice(cache, no_cache),
             on_row=tick,
             on_note=lambda note: typer.echo(note, err=True),
-            on_judged=lambda *judged: drawn.append(judged),
+            on_judged=_Judged(drawn),
             accuracy="accuracy" in shown,
         )
-    typer.echo(records_table(records, format, shown))
+    ours = not metric and not scores and shown == ["spearman"]
+    typer.echo(_table(records, sets, format, shown, ours and format in ("text", "markdown", "latex")))
     if plot is not None:
         _draw(records, drawn, Path(plot))
+
+
+def _texts(sets: list[str]) -> int | None:
+    from quintet.data.catalog import entry
+
+    return sum(entry(name).size for name in sets) or None
+
+
+@dataclass
+class _Judged:
+    """Says what is done where no bar shows it, and keeps what figures are drawn from."""
+
+    drawn: list[tuple[str, Ratings, list[Scores]]]
+    started: float = field(default_factory=time.monotonic)
+
+    def __call__(self, name: str, ratings: Ratings, scores: list[Scores]) -> None:
+        self.drawn.append((name, ratings, scores))
+        now = time.monotonic()
+        if not sys.stderr.isatty() and now - self.started > _WORTH_SAYING:
+            typer.echo(f"{name}: {len(ratings.ids)} rated texts done after {now - self.started:.0f} s", err=True)
+        self.started = now
+
+
+def _table(records: list[Record], sets: list[str], format: str, shown: list[str], overview: bool) -> str:
+    from quintet.data.catalog import entry
+    from quintet.meta.overview import overview_table
+    from quintet.meta.tables import records_table
+
+    if not overview:
+        return records_table(records, format, shown)
+    known = {name: entry(name) for name in sets}
+    by = {(r.set, r.dimension): known[r.set].answers.get(r.dimension, f"{known[r.set].task}.{r.dimension}")
+          for r in records}  # fmt: skip
+    return overview_table(records, by, format)
 
 
 def _draw(records: list[Record], judged: list[tuple[str, Ratings, list[Scores]]], folder: Path) -> None:

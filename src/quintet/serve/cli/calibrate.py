@@ -51,6 +51,7 @@ def calibrate(
     columns: options.Columns = None,
     model: options.Model = None,
     task_file: options.TaskFile = None,
+    fast: options.Fast = False,
     skip_bad: options.SkipBad = False,
     cache: options.Cache = None,
     no_cache: options.NoCache = False,
@@ -74,6 +75,7 @@ def calibrate(
         columns=columns,
         model=model,
         task_file=task_file,
+        fast=fast,
         accept=_accept(accept),
         precision=precision,
         recall=recall,
@@ -98,7 +100,7 @@ def _accept(text: str | None) -> dict[str, float] | float | None:
     from quintet.files.label_cells import named_columns
 
     found = {name: _number(value, "--accept") for name, value in named_columns(text, "--accept").items()}
-    return found[""] if "" in found else found
+    return found.get("", found)
 
 
 def _scale(text: str | None) -> tuple[float, float] | None:

@@ -45,6 +45,7 @@ def gate(
     columns: options.Columns = None,
     model: options.Model = None,
     task_file: options.TaskFile = None,
+    fast: options.Fast = False,
     calibration: options.Calibration = None,
     scored_baseline: ScoredBaseline = False,
     format: Format = "text",
@@ -70,7 +71,7 @@ def gate(
         raise InputError("no limit was given", todo="give --min, --max or --max-drop DIMENSION=NUMBER")
     dims = list(dict.fromkeys(limit.dimension for limit in limits))
     scoring = _Scoring(
-        task, metric, columns, model, task_file, skip_bad, options.cache_choice(cache, no_cache), calibration
+        task, metric, columns, model, task_file, skip_bad, options.cache_choice(cache, no_cache), calibration, fast
     )
     drops = list(dict.fromkeys(limit.dimension for limit in limits if limit.kind == "max-drop"))
     if drops and baseline is None:
@@ -101,6 +102,7 @@ class _Scoring:
     skip_bad: bool
     cache: bool | str
     calibration: str | None
+    fast: bool
 
     def subject(self, path: str, dims: Sequence[str], as_it_stands: bool = False) -> Subject:
         from quintet.serve.gate.calibrated import calibrated_subject
@@ -118,6 +120,7 @@ class _Scoring:
             columns=self.columns,
             model=self.model,
             task_file=self.task_file,
+            fast=self.fast,
             calibration=self.calibration,
             skip_bad=self.skip_bad,
             cache=self.cache,
@@ -128,6 +131,13 @@ class _Scoring:
         if not (self.task or self.metrics):
             return set()
         plan = api.make_plan(
-            self.task, dims, self.metrics, None, self.model, self.task_file, calibration=self.calibration
+            self.task,
+            dims,
+            self.metrics,
+            None,
+            self.model,
+            self.task_file,
+            fast=self.fast,
+            calibration=self.calibration,
         )
         return {c.label for c in plan.columns if not c.about.higher_is_better}

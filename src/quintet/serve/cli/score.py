@@ -48,6 +48,7 @@ def score(
     report: Report = None,
     model: options.Model = None,
     task_file: options.TaskFile = None,
+    fast: options.Fast = False,
     calibration: options.Calibration = None,
     input_format: options.InputFormat = None,
     skip_bad: options.SkipBad = False,
@@ -64,7 +65,9 @@ def score(
     if limit is not None and out is not None and realpath(out) == realpath(file):
         raise InputError("--limit would drop the other rows of the input", out, "name another file with --out")
     with open_items(file, input_format, task, columns, skip_bad=skip_bad, limit=limit) as items:
-        plan = api.make_plan(task, options.names(dims), metric, items.present, model, task_file, calibration=calibration)
+        plan = api.make_plan(
+            task, options.names(dims), metric, items.present, model, task_file, fast=fast, calibration=calibration
+        )
         tally, summary = Tally(), Summary(plan)
         layout = row_layout(items.names, plan.signatures, evidence)
         shown: list[Scored] = []
