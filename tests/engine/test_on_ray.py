@@ -1,13 +1,15 @@
 """A cluster of two nodes on this machine: same rows, also when a node is killed half way; Ray Data takes the scorer."""
 
 import os
+import subprocess
+import time
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
-from killing import write_rows
+from killing import command, stored, write_rows
 
 from quintet import api
 from quintet.core.item import Scored
@@ -31,6 +33,19 @@ def test_a_cluster_that_is_not_there_is_said_in_one_line() -> None:
     pytest.importorskip("ray", reason="the extra ray is not installed")
     with pytest.raises(InputError, match="cannot reach the cluster"):
         api.open_executor(1, "ray:auto").start(on_ray.Job(()))
+
+
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [("127.0.0.1:9", "cannot reach"), ("nobody.invalid:6379", "cannot reach"), ("here", "HOST:PORT")],
+)
+def test_an_address_where_nobody_answers_is_said_soon_and_in_one_line(address: str, says: str) -> None:
+    pytest.importorskip("ray", reason="the extra ray is not installed")
+    start = time.monotonic()
+    with pytest.raises(InputError, match=says) as caught:
+        api.open_executor(1, f"ray:{address}").start(on_ray.Job(()))
+    assert "\n" not in str(caught.value)
+    assert time.monotonic() - start < 15
 
 
 @pytest.fixture(scope="module")
@@ -91,3 +106,21 @@ def test_a_node_killed_half_way_costs_no_row(
     cluster.remove_node(cluster.second, allow_graceful=False)
     found += rows
     assert found == alone
+    assert len(cluster.list_all_nodes()) == 1
+
+
+def test_the_command_writes_the_same_file_when_a_node_is_killed(
+    cluster: Any, work: tuple[Path, Plan, list[Scored]], tmp_path: Path
+) -> None:
+    second, file, store = cluster.add_node(num_cpus=1), work[0], tmp_path / "s.sqlite"
+    run = subprocess.Popen(
+        command(file, store, tmp_path / "ray.jsonl", "--engine", f"ray:{cluster.address}"), stdout=-3, stderr=-1
+    )
+    while not stored(store) and run.poll() is None:
+        time.sleep(0.05)
+    before = stored(store)
+    cluster.remove_node(second, allow_graceful=False)
+    assert run.communicate(timeout=120)[1] == b""
+    assert 0 < before < stored(store) == 2 * 2600
+    subprocess.run(command(file, tmp_path / "one.sqlite", tmp_path / "one.jsonl"), check=True, capture_output=True)
+    assert (tmp_path / "ray.jsonl").read_bytes() == (tmp_path / "one.jsonl").read_bytes()

@@ -3,9 +3,11 @@
 import os
 import resource
 import shutil
+import signal
 import sqlite3
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -118,3 +120,20 @@ def test_a_value_that_is_not_ours_is_reported(tmp_path: Path) -> None:
         database.execute("UPDATE results SET value = ?", (b"rubbish",))
     with pytest.raises(InputError, match="damaged or no store"):
         DiskStore(path).get([key(0)])
+
+
+def test_ctrl_c_with_workers_is_one_line_and_keeps_what_was_scored(tmp_path: Path) -> None:
+    """A terminal sends it to parent and workers alike."""
+    rows, store, out = write_rows(tmp_path / "in.jsonl", 20_000), tmp_path / "s.sqlite", tmp_path / "out.jsonl"
+    run = subprocess.Popen(
+        command(rows, store, out, "--workers", "2"), stdout=-3, stderr=-1, text=True, start_new_session=True
+    )
+    while not stored(store) and run.poll() is None:
+        time.sleep(0.05)
+    os.killpg(run.pid, signal.SIGINT)
+    _, said = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert said.count("\n") == 1
+    assert "what was scored is kept" in said
+    assert 0 < stored(store) < 40_000
+    assert not out.exists()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from typing import Any
 
 from quintet.engine.executors import AHEAD, Answer, Job, Pending, Work, rebuilt, taken_apart
@@ -16,6 +17,7 @@ from quintet.errors import InputError, MissingExtra, QuintetError
 
 RETRIES = 20
 """Times a chunk is begun anew after losing its worker; rows that kill every worker must not do so for ever."""
+KNOCK_SECONDS = 10.0
 
 
 class OnRay:
@@ -23,7 +25,9 @@ class OnRay:
 
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:
         self._ray = _import_ray()
-        self._address, self._workers = address, workers
+        # `--engine ray://HOST:PORT` is Ray's own way to write an address.
+        self._address = f"ray:{address}" if (address or "").startswith("//") else address
+        self._workers = workers
 
     @property
     def ahead(self) -> int:
@@ -34,6 +38,7 @@ class OnRay:
     def start(self, job: Job) -> None:
         self._began = not self._ray.is_initialized()
         if self._began:
+            _knock(self._address)
             try:
                 self._ray.init(
                     address=self._address, num_cpus=None if self._address else self._workers, log_to_driver=False,
@@ -68,6 +73,20 @@ class OnRay:
         return list(content)
 
 
+def _knock(address: str | None) -> None:
+    """Ray itself takes minutes to say that nobody answers."""
+    if address in (None, "auto", "local"):
+        return
+    where = f"ray:{address}"
+    host, _, port = str(address).rpartition("//")[2].rpartition(":")
+    if not host or not port.isdigit():
+        raise InputError(f"cannot read the address {address!r}", where, "write ray:HOST:PORT")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=KNOCK_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise InputError(f"cannot reach the cluster ({error})", where, "see ray status") from None
+
+
 _prepared: set[bytes] = set()
 """Jobs that this worker process has opened the models of."""
 
@@ -86,7 +105,8 @@ def _score(job: list[Any], work: Work) -> tuple[str, Any]:
 
 
 def _import_ray() -> Any:
-    # Ray reads it when imported; its own 20 tries keep a user with a mistyped address waiting for a quarter of an hour.
+    # Ray reads it when imported; its own 20 tries keep a user waiting for a quarter of an hour where something else
+    # than Ray listens.
     os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "2")
     try:
         import ray
