@@ -34,14 +34,22 @@ class RatedSet:
     ratings: Mapping[str, npt.ArrayLike]
 
 
-def fit_two_levels(sets: Sequence[RatedSet], *, name: str = "fitted", base: str = "im2/published") -> str:
-    """The text of a file for `im2:weights=FILE.toml#fitted`; constants (shift, scale, clip) are those of `base`."""
+def fit_two_levels(
+    sets: Sequence[RatedSet], *, name: str = "fitted", base: str = "im2/published", unrated: str = "refuse"
+) -> str:
+    """The text of a file for `im2:weights=FILE.toml#fitted`; constants (shift, scale, clip) are those of `base`.
+
+    A category that no data set rates is refused, or with `unrated="base"` keeps the weights of `base`.
+    """
     texts, categories = [], []
     for category in CATEGORIES:
         rows = [dict(row) for row in read_table(f"{base}/{category}")["signals"]]
         columns = {one.name: np.stack([_normalised(row, one) for row in rows], axis=1) for one in sets}
         qualities = [(one, quality) for one in sets for quality in one.ratings if route(quality) == category]
-        weights = average_weights([(columns[one.name], one.ratings[quality]) for one, quality in qualities])
+        if qualities or unrated == "refuse":
+            weights = average_weights([(columns[one.name], one.ratings[quality]) for one, quality in qualities])
+        else:
+            weights = np.array([float(row["weight"]) for row in rows])
         texts.append(_table(f"{name}/{category}", f"{base}/{category}", rows, weights))
         categories.append({set_name: table @ weights for set_name, table in columns.items()})
     rows = [dict(row) for row in read_table(f"{base}/{OVERALL}")["signals"]]
