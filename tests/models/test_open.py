@@ -12,9 +12,9 @@ from quintet.models.open import identity, open_model
 
 @pytest.fixture
 def copied(tmp_path, monkeypatch):
-    """A private copy of the bundled models."""
+    """A private copy of a bundled model."""
     home = tmp_path / "bundled"
-    shutil.copytree(catalog.bundled_folder(), home)
+    shutil.copytree(catalog.bundled_folder() / "gte-small", home / "gte-small")
     monkeypatch.setenv("QUINTET_BUNDLED", str(home))
     return home
 
@@ -26,7 +26,8 @@ def test_one_object_per_spec():
 def test_every_bundled_model_is_whole():
     for entry in catalog.bundled():
         assert catalog.verify(entry) == entry.folder
-        assert entry.size <= 40_000_000
+        # A file above 95 MB does not travel through the usual doors of a repository.
+        assert entry.size <= (95_000_000 if entry.role == "causal-lm" else 40_000_000)
         assert (entry.folder / "card.md").exists()
 
 

@@ -1,0 +1,45 @@
+"""Builds the folders of the bundled evaluator and language model from trained weights, and prints their catalogue rows.
+
+    python scripts/build_evaluator.py encoder WEIGHTS.safetensors TOKENIZER.json OUT --questions sel,coh,… [--fp32]
+    python scripts/build_evaluator.py lm WEIGHTS.safetensors TOKENIZER.json OUT [--fp32]
+
+Needs `onnx` and `safetensors`. The same weights give the same bytes. --fp32 writes the full model, for comparison: open
+it as `dir:OUT`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+from pathlib import Path
+
+from quintet.train.export_evaluator import export_evaluator, read_weights
+from quintet.train.export_graph import Codes
+from quintet.train.export_judge_lm import export_judge_lm, together
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("kind", choices=("encoder", "lm"))
+    parser.add_argument("weights", type=Path)
+    parser.add_argument("tokenizer", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--questions", default="", help="heads of the encoder in their order, with commas between them")
+    parser.add_argument("--fp32", action="store_true")
+    asked = parser.parse_args()
+    weights = read_weights(asked.weights)
+    if asked.kind == "encoder":
+        questions = [name.strip() for name in asked.questions.split(",")]
+        precision = "fp32" if asked.fp32 else "int8"
+        export_evaluator(weights, asked.out, asked.tokenizer, questions, precision=precision)
+    else:
+        if asked.fp32:
+            weights = {k: v.matrix() if isinstance(v, Codes) else v for k, v in together(weights).items()}
+        export_judge_lm(weights, asked.out, asked.tokenizer)
+    for name in ("model.onnx", "tokenizer.json", "model.toml"):
+        data = (asked.out / name).read_bytes()
+        print(f'  {{ name = "{name}", size = {len(data)}, sha256 = "{hashlib.sha256(data).hexdigest()}" }},')
+
+
+if __name__ == "__main__":
+    main()
