@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import resources
 from itertools import islice
 from pathlib import Path
@@ -21,6 +22,8 @@ from quintet.train.pseudo.builders import build
 from quintet.train.recipe import Recipe
 from quintet.train.torch_parts import need
 
+EVALUATOR = "evaluator."
+"""Builders whose recipes make the bundled models."""
 Progress = Callable[[str, int, int, Mapping[str, float]], None]
 """Stage (empty if there is one), step, all steps, figures."""
 
@@ -46,14 +49,18 @@ def run_recipe(
     start: str = "",
     device: str = "auto",
     onnx: bool = False,
+    private: bool = False,
 ) -> Trained:
     """Trains and writes OUT/model. `data` is the folder that the recipe's paths are relative to; a smoke run brings
-    its own rows. `start` replaces the model to start from (USR's DR from its fine-tuned MLM, say)."""
+    its own rows. `start` replaces the model to start from (USR's DR from its fine-tuned MLM, say). `private` lets
+    recipes of bundled models use corpora whose terms forbid giving weights away."""
     recipe = recipes.load(path_or_name, smoke, start)
     need("torch")
     need("transformers")
     need("safetensors")
     target = Path(out)
+    if recipe.data.builder.startswith(EVALUATOR):
+        return _evaluator(recipe, _data_folder(data, smoke), target, resume, progress, device, private)
     items, used = _items(recipe, _data_folder(data, smoke))
     train, dev = split(items, recipe.data.dev_fraction, recipe.data.seed)
     from quintet.train.learning import learn
@@ -70,6 +77,20 @@ def run_recipe(
         export.write_toml(folder, made, recipe, used, figures)
     curve.draw(sorted(target.rglob("log.jsonl")), target / "curve.png")
     return Trained(folder, recipe, len(items), steps, figures)
+
+
+def _evaluator(
+    recipe: Recipe, data: Path, target: Path, resume: bool, progress: Progress | None, device: str, private: bool
+) -> Trained:
+    """Its many heads, neighbours and graphs have a folder of their own; trainer, log and curve are the same."""
+    need("onnx")
+    from quintet.train import curve
+    from quintet.train.evaluator.run import carry_out
+
+    named = None if progress is None else partial(progress, "")
+    made = carry_out(recipe, data, target, resume, device, named, private)
+    curve.draw(sorted((target / "run").rglob("log.jsonl")), target / "curve.png")
+    return Trained(made.folder, recipe, made.items, made.steps, made.figures)
 
 
 def _data_folder(data: str | Path | None, smoke: bool) -> Path:

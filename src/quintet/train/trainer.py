@@ -202,6 +202,7 @@ class Trainer:
         with self._kept_weights(), torch.no_grad(), autocast(self.device, self.plan.precision):
             scores = self.lesson.dev_scores(self.network)
         if self.plan.keep == "last" or not scores:
+            self.state.best_scores = scores
             return scores
         if self.plan.keep not in scores:
             raise InputError(f"train.keep is {self.plan.keep!r}, but the figures are: {', '.join(scores)}")

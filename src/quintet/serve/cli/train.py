@@ -14,6 +14,9 @@ Out = Annotated[str, typer.Option("--out", "-o", help="Where the model, its chec
 Smoke = Annotated[bool, typer.Option("--smoke", help="The tiny version of the recipe: minutes on a CPU.")]
 Start = Annotated[str, typer.Option("--start", help="The folder of a model to start from, instead of the recipe's.")]
 Onnx = Annotated[bool, typer.Option("--onnx", help="Write an ONNX file beside the weights.")]
+Private = Annotated[
+    bool, typer.Option("--private", help="Also learn from corpora whose terms forbid giving the weights away.")
+]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Start anew instead of resuming from the last checkpoint.")]
 
 
@@ -25,6 +28,7 @@ def train(
     fresh: Fresh = False,
     start: Start = "",
     onnx: Onnx = False,
+    private: Private = False,
 ) -> None:
     """Trains a model by RECIPE; a stopped run goes on from its last checkpoint."""
     from quintet.train.run import run_recipe
@@ -35,7 +39,8 @@ def train(
             typer.echo(f"{stage}: step {step} of {steps}: {told}", err=True)
 
     made = run_recipe(
-        recipe, data=data, out=Path(out), smoke=smoke, resume=not fresh, progress=progress, start=start, onnx=onnx
-    )
+        recipe, data=data, out=Path(out), smoke=smoke, resume=not fresh, progress=progress, start=start, onnx=onnx,
+        private=private,
+    )  # fmt: skip
     told = ", ".join(f"{name} {value:.4f}" for name, value in made.figures.items())
     typer.echo(f"dir:{made.folder} ({made.items} items, {made.steps} steps; {told})")

@@ -1,0 +1,136 @@
+"""The evaluator's network: a BERT encoder, one number for each question, entailment, words, and masked words.
+
+Names of the weights are those that `quintet.train.export_evaluator` reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from quintet.train.evaluator.groups import QUESTIONS
+
+EPSILON = 1e-12
+HEAD_WIDTH = 32
+DROPOUT = 0.05
+
+
+@dataclass(frozen=True)
+class Shape:
+    """gte-small's numbers."""
+
+    vocabulary: int = 30522
+    width: int = 384
+    layers: int = 12
+    inner: int = 1536
+    positions: int = 512
+
+    @property
+    def heads(self) -> int:
+        return max(1, self.width // HEAD_WIDTH)
+
+
+class Layer(nn.Module):
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        width = shape.width
+        self.heads = shape.heads
+        self.qkv = nn.Linear(width, 3 * width)
+        self.o = nn.Linear(width, width)
+        self.ln1 = nn.LayerNorm(width, EPSILON)
+        self.up = nn.Linear(width, shape.inner)
+        self.down = nn.Linear(shape.inner, width)
+        self.ln2 = nn.LayerNorm(width, EPSILON)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        rows, length, width = x.shape
+        split = self.qkv(x).view(rows, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
+        mixed = functional.scaled_dot_product_attention(split[0], split[1], split[2], attn_mask=mask)
+        mixed = self.o(mixed.transpose(1, 2).reshape(rows, length, width))
+        x = self.ln1(x + functional.dropout(mixed, DROPOUT, self.training))
+        wide = self.down(functional.gelu(self.up(x)))
+        out: Tensor = self.ln2(x + functional.dropout(wide, DROPOUT, self.training))
+        return out
+
+
+class Encoder(nn.Module):
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.word = nn.Embedding(shape.vocabulary, shape.width)
+        self.pos = nn.Embedding(shape.positions, shape.width)
+        self.typ = nn.Embedding(2, shape.width)
+        self.ln = nn.LayerNorm(shape.width, EPSILON)
+        self.layers = nn.ModuleList(Layer(shape) for _ in range(shape.layers))
+
+    def forward(self, ids: Tensor, types: Tensor, mask: Tensor) -> Tensor:
+        """`mask` is true where a sub-word stands."""
+        x: Tensor = self.ln(self.word(ids) + self.pos.weight[None, : ids.shape[1]] + self.typ(types))
+        for layer in self.layers:
+            x = layer(x, mask[:, None, None, :])
+        return x
+
+
+class MaskedWords(nn.Module):
+    """BERT's head for masked words; its output table is the word table. It starts as nearly the identity."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.dense = nn.Linear(shape.width, shape.width)
+        self.norm = nn.LayerNorm(shape.width, EPSILON)
+        self.bias = nn.Parameter(torch.zeros(shape.vocabulary))
+        nn.init.eye_(self.dense.weight)
+        nn.init.zeros_(self.dense.bias)
+
+    def forward(self, states: Tensor, table: Tensor) -> Tensor:
+        return functional.linear(self.norm(functional.gelu(self.dense(states))), table, self.bias)
+
+
+@dataclass(frozen=True)
+class Answers:
+    questions: Tensor
+    """[texts, questions], logits."""
+    entailment: Tensor
+    """[texts, 3]"""
+    words: Tensor
+    """[texts, sub-words]: log-odds that the word is supported."""
+
+
+class Evaluator(nn.Module):
+    body = "enc."
+    """What the trainer teaches at the plain rate; heads learn faster."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        width = shape.width
+        self.shape = shape
+        self.enc = Encoder(shape)
+        self.pool = nn.Linear(2 * width, width)
+        self.heads = nn.Linear(width, len(QUESTIONS))
+        self.nli = nn.Linear(width, 3)
+        self.tok = nn.Linear(width, 1)
+        self.mlm = MaskedWords(shape)
+
+    def forward(self, ids: Tensor, types: Tensor, mask: Tensor, output_mask: Tensor) -> Answers:
+        """`output_mask` is true on the sub-words of the judged output."""
+        states = self.enc(ids, types, mask)
+        inside = output_mask.to(states.dtype)[..., None]
+        mean = (states * inside).sum(1) / inside.sum(1).clamp(min=1)
+        pooled = torch.tanh(self.pool(torch.cat([states[:, 0], mean], -1)))
+        return Answers(self.heads(pooled).float(), self.nli(pooled).float(), self.tok(states)[..., 0].float())
+
+    def masked_words(self, ids: Tensor, types: Tensor, mask: Tensor, where: Tensor) -> Tensor:
+        """Logits over the vocabulary at the positions where `where` is true."""
+        out: Tensor = self.mlm(self.enc(ids, types, mask)[where], self.enc.word.weight)
+        return out
+
+
+def shape_of(weights: Mapping[str, Tensor], prefix: str = "") -> Shape:
+    """Read off the encoder's weights."""
+    vocabulary, width = weights[f"{prefix}word.weight"].shape
+    layers = {name.removeprefix(prefix).split(".")[1] for name in weights if name.startswith(f"{prefix}layers.")}
+    inner, positions = len(weights[f"{prefix}layers.0.up.bias"]), len(weights[f"{prefix}pos.weight"])
+    return Shape(vocabulary, width, len(layers), inner, positions)

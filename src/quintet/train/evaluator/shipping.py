@@ -1,0 +1,92 @@
+"""A trained evaluator or language model as the folder that is bundled: graph, words, description, card."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from quintet.train import export, rows
+from quintet.train.evaluator.groups import QUESTIONS
+from quintet.train.evaluator.language_network import compressed
+from quintet.train.evaluator.starting import WEIGHTS, EncoderStart, LanguageStart
+from quintet.train.export_evaluator import export_evaluator
+from quintet.train.export_judge_lm import Shape, export_judge_lm
+from quintet.train.recipe import Recipe
+from quintet.train.torch_parts import need
+from quintet.train.trainer import plain_weights
+
+CARD = "CARD.md"
+
+
+@dataclass(frozen=True)
+class Made:
+    """What is told about a model in its folder."""
+
+    recipe: Recipe
+    data: Sequence[export.UsedData]
+    figures: Mapping[str, float]
+    notes: Sequence[str]
+    """Sentences for the card: what was left out, and what was not checked."""
+
+
+def ship_evaluator(start: EncoderStart, target: Path, made: Made) -> Path:
+    """OUT/weights.safetensors for further training, OUT/model for use."""
+    weights = plain_weights(start.network)
+    need("safetensors.torch").save_file(weights, target / WEIGHTS)
+    words = _words(start.tokenizer, target)
+    arrays = {name: value.float().numpy() for name, value in weights.items()}
+    precision = str(made.recipe.model.options.get("precision", "int8"))
+    folder = export_evaluator(
+        arrays, target / "model", words, tuple(QUESTIONS), name=made.recipe.name, precision=precision
+    )
+    return _told(folder, made)
+
+
+def ship_language_model(start: LanguageStart, target: Path, made: Made) -> Path:
+    stored = compressed(plain_weights(start.network))
+    need("safetensors.torch").save_file(stored, target / WEIGHTS)
+    words = _words(start.tokenizer, target)
+    shape = start.network.shape
+    folder = export_judge_lm(
+        {name: value.numpy() for name, value in stored.items()},
+        target / "model",
+        words,
+        Shape(shape.heads, shape.theta, shape.epsilon, made.recipe.model.max_tokens),
+        name=made.recipe.name,
+        start=start.first,
+    )
+    return _told(folder, made)
+
+
+def _words(tokenizer: object, target: Path) -> Path:
+    path = target / "tokenizer.json"
+    tokenizer.save(str(path))  # type: ignore[attr-defined]
+    return path
+
+
+def _told(folder: Path, made: Made) -> Path:
+    """Adds to model.toml where the weights come from, and a card to be completed."""
+    recipe, release = made.recipe, export.release_of(made.data)
+    start = recipe.model.start if not recipe.model.start.startswith("dir:") else "dir"
+    lines = [
+        f"recipe_sha256 = {json.dumps(recipe.digest)}",
+        f"started_from = {json.dumps(start)}",
+        f"release = {json.dumps(release)}",
+        "",
+        "[figures]",
+        *(f"{name} = {float(value)!r}" for name, value in made.figures.items()),
+        "",
+        "[sha256]",
+        *(f"{json.dumps(name)} = {json.dumps(rows.digest(folder / name))}" for name in
+          ("model.onnx", "tokenizer.json")),
+    ]  # fmt: skip
+    for used in made.data:
+        lines += ["", "[[data]]", *(f"{key} = {json.dumps(value)}" for key, value in vars(used).items())]
+    path = folder / "model.toml"
+    path.write_text(path.read_text(encoding="utf-8") + "\n".join(lines) + "\n", encoding="utf-8")
+    card = export.card(recipe, made.data, made.figures)
+    notes = "".join(f"- {note}\n" for note in made.notes)
+    (folder / CARD).write_text(card.replace("## Intended use", f"{notes}\n## Intended use"), encoding="utf-8")
+    return folder
