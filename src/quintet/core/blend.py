@@ -34,6 +34,8 @@ _RECIPE_KEYS = {"question", "signals", "intercept", "levels", "low", "high", "pa
 _RECIPE_KEYS |= {"needs", "either", "origin"}
 _SIGNAL_KEYS = {"metric", "of", "label", "shift", "scale", "clip", "weight", "parameters"}
 
+ADDS = " adds"
+"""Ends the name of the part that says what a signal adds to the blend."""
 TAIL = 0.005
 """The share of the scale, at each end, for values beyond any that were seen."""
 
@@ -118,6 +120,7 @@ class Blend(Composite):
     def combine(self, example: Example, rows: Mapping[Metric, Row]) -> Row:
         value = float(self.table.get("intercept", 0.0))
         parts: dict[str, float] = {}
+        shares: dict[str, float] = {}
         flags: dict[str, None] = {}
         cut: dict[str, int] = {}
         for signal in self.signals:
@@ -129,12 +132,12 @@ class Blend(Composite):
             value += share
             parts[signal.label] = found.value
             if self.lenient:
-                parts[f"{signal.label} adds"] = share
+                shares[f"{signal.label}{ADDS}"] = share
             flags.update(dict.fromkeys(found.flags))
             cut.update(found.cut)
         if "levels" in self.table:
             value = percentile(value, self.table["levels"])
-        return {self.dimensions[0].name: Score(value, self._spans(rows), parts, tuple(flags), cut)}
+        return {self.dimensions[0].name: Score(value, self._spans(rows), {**parts, **shares}, tuple(flags), cut)}
 
     def _spans(self, rows: Mapping[Metric, Row]) -> tuple[Span, ...]:
         """Of the signals that the recipe names as evidence; by default of the first that has any."""

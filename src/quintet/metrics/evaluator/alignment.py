@@ -33,13 +33,19 @@ class Aligned:
     back: Back
 
 
-def supports(output: Output, own: TokenVectors, found: Sequence[Aligned]) -> tuple[Span, ...]:
-    """One span per word of the output: how near its nearest is, on average over its pieces, and where it stands."""
+def supports(
+    output: Output, own: TokenVectors, content: NDArray[np.bool_], found: Sequence[Aligned]
+) -> tuple[Span, ...]:
+    """One span per word of the output: how near its nearest is, on average over its pieces, and where it stands.
+
+    `content`: the pieces of the output that are of content words; they say where, marks and endings do not.
+    """
     spans = []
     for word in whitespace_words(output.text):
         inside = np.flatnonzero((own.starts >= word.start) & (own.starts < word.end))
         if not len(inside) or not plain_words(word.text):
             continue
+        inside = inside[content[inside]] if content[inside].any() else inside
         best = max(found, key=lambda aligned: float(aligned.cosine[inside].mean()))
         surest = int(inside[int(best.cosine[inside].argmax())])
         there = best.back(*_whole_word(best.other, int(best.nearest[surest])))

@@ -44,8 +44,8 @@ class Evaluator(Blend):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        given = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return {**given, "constants": self._constants()}
+        models = {parameter: getattr(self, parameter) for parameter in self._used_models()}
+        return {"recipe": self.recipe, "fast": self.fast, **models, "constants": self._constants()}
 
     def _constants(self) -> str:
         try:

@@ -81,23 +81,36 @@ class Matching(EvaluatorSignal):
         means = np.clip(np.mean(values, axis=0), -1.0, 1.0).tolist()
         field, backs = backs_of(example, self.beside)
         aligned = [
-            Aligned(other.inner, near[2], near[0], field, back)
+            Aligned(other.inner, near.where, near.cosine, field, back)
             for other, near, back in zip(others, found, backs, strict=True)
-            if len(near[0]) and len(near[1])
+            if len(near.forth) and len(near.back)
         ]
-        spans = supports(read_output(example.output), output.inner, aligned) if aligned else ()
+        own = output.inner
+        spans = supports(read_output(example.output), own, content_pieces(own), aligned) if aligned else ()
         return {d.name: Score(float(value), spans) for d, value in zip(self.dimensions, means, strict=True)}
 
 
-Near = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.intp]]
-"""The best cosine of each piece of the output and of the other text, and where the output's was found."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Near:
+    forth: NDArray[np.float32]
+    """The best cosine of each piece of the output."""
+    back: NDArray[np.float32]
+    """That of each piece of the other text."""
+    where: NDArray[np.intp]
+    """For people: the nearest word of the other text, a content word where the piece is of one; never a mark."""
+    cosine: NDArray[np.float32]
 
 
 def nearest(output: TokenVectors, other: TokenVectors) -> Near:
     a, b = output.inner, other.inner
     if not len(a) or not len(b):
-        return np.zeros(0, np.float32), np.zeros(0, np.float32), np.zeros(0, np.intp)
-    return _nearest(_unit(a.vectors), _unit(b.vectors))
+        nothing = np.zeros(0, np.float32)
+        return Near(nothing, nothing, np.zeros(0, np.intp), nothing)
+    content = content_pieces(b)
+    words = np.array([any(map(str.isalnum, b.token(i))) for i in range(len(b))])
+    words = words if words.any() else ~words
+    allowed = (words, content if content.any() else words)
+    return _nearest(_unit(a.vectors), _unit(b.vectors), allowed, content_pieces(a))
 
 
 def matched(output: TokenVectors, other: TokenVectors, near: Near) -> tuple[float, float, float, float]:
@@ -106,24 +119,35 @@ def matched(output: TokenVectors, other: TokenVectors, near: Near) -> tuple[floa
     cosine = float(_unit(output.vectors.mean(axis=0)) @ _unit(other.vectors.mean(axis=0)))
     if not len(a) or not len(b):
         return 0.0, 0.0, 0.0, cosine
-    forth, back, _ = near
+    forth, back = near.forth, near.back
     precision, recall = float(forth.mean()), float(back.mean())
     total = precision + recall
     f_score = 2.0 * precision * recall / total if total > 0.0 else 0.0
     return _over_content(forth, content_pieces(a)), _over_content(back, content_pieces(b)), f_score, cosine
 
 
-def _nearest(a: NDArray[np.float32], b: NDArray[np.float32]) -> Near:
-    forth, where = np.full(len(a), -1.0, np.float32), np.zeros(len(a), np.intp)
-    back = np.empty(len(b), np.float32)
+def _nearest(
+    a: NDArray[np.float32],
+    b: NDArray[np.float32],
+    allowed: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+    content: NDArray[np.bool_],
+) -> Near:
+    """`allowed`: the pieces of `b` that a piece of `a` may be shown beside, first where it is no content word."""
+    forth, back = np.full(len(a), -1.0, np.float32), np.empty(len(b), np.float32)
+    where, cosine = np.zeros(len(a), np.intp), np.full(len(a), -2.0, np.float32)
     for start in range(0, len(b), _BLOCK):
         cosines = a @ b[start : start + _BLOCK].T
-        best = cosines.argmax(axis=1)
-        value = cosines[np.arange(len(a)), best]
-        where = np.where(value > forth, start + best, where)
-        forth = np.maximum(forth, value)
+        forth = np.maximum(forth, cosines.max(axis=1))
         back[start : start + _BLOCK] = cosines.max(axis=0)
-    return forth, back, where
+        for may, rows in zip(allowed, (~content, content), strict=True):
+            shut = ~may[start : start + _BLOCK]
+            here = np.where(shut, np.float32(-2.0), cosines[rows])
+            best = here.argmax(axis=1)
+            value = here[np.arange(len(here)), best]
+            better = value > cosine[rows]
+            where[rows] = np.where(better, start + best, where[rows])
+            cosine[rows] = np.where(better, value, cosine[rows])
+    return Near(forth, back, where, cosine)
 
 
 def _over_content(values: NDArray[np.float32], counts: NDArray[np.bool_]) -> float:

@@ -15,6 +15,7 @@ from rich.progress import Task as ProgressTask
 from rich.table import Table
 from rich.text import Text
 
+from quintet.core.blend import ADDS
 from quintet.core.item import Scored
 from quintet.core.score import Score, Span
 
@@ -80,6 +81,9 @@ def weakest(score: Score, text: str, count: int = 3) -> str:
     words = sorted((s for s in score.spans if s.kind == "word"), key=lambda s: (s.value, s.start))[:count]
     if words:
         return "weakest: " + ", ".join(f"{shorten(text[w.start : w.end], 20)} {w.value:.2f}" for w in words)
+    added = sorted((value, name.removesuffix(ADDS)) for name, value in score.parts.items() if name.endswith(ADDS))
+    if added:
+        return "lowest: " + ", ".join(f"{name} {value:+.2f}" for value, name in added[:count])
     return ", ".join(f"{name} {value:.2f}" for name, value in list(score.parts.items())[:count])
 
 
