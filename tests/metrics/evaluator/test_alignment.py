@@ -42,6 +42,7 @@ def test_equal_words_find_one_another(beside: str) -> None:
         field, start, end = span.other
         assert field == FIELDS[beside]
         assert 0 <= start < end <= len(there)
+        assert any(map(str.isalnum, there[start:end]))
         if word in seen.lower().split():
             assert there[start:end].lower() == word
             found += 1
@@ -72,3 +73,9 @@ def test_one_signal_says_how_well_another_says_where() -> None:
         sentence,
     )
     assert with_counterparts((other,), (weak,)) == (other,)
+
+
+def test_marks_are_shown_only_where_there_is_nothing_else() -> None:
+    metric = Matching(beside="input", model="fake:embedder")
+    (span,) = metric.score([Example("Rain", source="... !")])[0]["precision"].spans
+    assert span.other is not None

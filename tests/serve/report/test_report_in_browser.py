@@ -158,6 +158,29 @@ def test_dimension_tabs_show_breakdown_pairs_and_other_systems(open_page: Open, 
     assert one(page, "#example-title").text != title
 
 
+def test_a_blend_shows_what_lowered_and_raised_it_and_words_inside_a_sentence(open_page: Open, tmp_path: Path) -> None:
+    text = "Ten people drowned."
+    spans = (
+        Span(0, 3, 0.1, other=("source", 0, 3)),
+        Span(4, 10, 0.9),
+        Span(11, 19, 0.2),
+        Span(0, 19, 0.45, "sentence", note="not entailed"),
+    )
+    parts = {"likelihood": -3.3, "overlap": 0.11, "likelihood adds": 0.43, "overlap adds": -0.68}
+    labels = [column.label for column in report_rows.plan().columns]
+    rows = [Scored(Item(Example(text, "Six men", id="1")), {label: Score(0.5, spans, parts) for label in labels})]
+    write_report(tmp_path / "b.html", report_rows.plan(), rows)
+    page = open_page(tmp_path / "b.html")
+    one(page, "#table tbody tr").click()
+    shown = [part.text.split() for part in all_of(page, "dialog .blend .part")]
+    assert shown == [["overlap", "0.110", "−0.68"], ["likelihood", "−3.300", "+0.43"]]
+    assert [all_of(page, f"dialog .pull.{way}") != [] for way in ("down", "up")] == [True, True]
+    # The sentence is underlined as weak; blanks between its words are not painted as if they were weak words.
+    assert [piece.text for piece in all_of(page, "dialog .output .ev")] == ["Ten", "people", "drowned."]
+    assert len(all_of(page, "dialog .output .gap.inside")) == 2
+    assert all_of(page, "dialog .weakest .chip")[-1].text.startswith("Ten people drowned.")
+
+
 def test_light_dark_and_the_switch(open_page: Open, small: Path, chromium: Any) -> None:
     page = open_page(small)
     assert paper(page) == LIGHT_PAPER

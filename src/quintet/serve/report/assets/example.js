@@ -1,3 +1,5 @@
+const ADDS = " adds"; /* what core/blend.py calls a signal's share of the sum */
+
 /* One example: scores, breakdown, texts side by side, and what supports what. */
 function exampleView(data, dialog, orderOf) {
   let current = null;
@@ -97,16 +99,33 @@ function breakdown(data, row, index) {
   const [, flat, flags, cut] = row.details[index];
   const parts = pairsOf(data, flat);
   const notes = [...flags.map((flag) => data.words[flag]), ...pairsOf(data, cut).map(([field, count]) => `${count} tokens of ${field} were not seen`)];
-  const rows = parts.map(([name, value]) => {
-    const bar = make("span", { class: "meter", "aria-hidden": "true" }, make("i"));
-    const bounded = value !== null && value >= 0 && value <= 1;
-    if (bounded) bar.firstChild.style.width = `${100 * value}%`;
-    else bar.classList.add("none");
-    return make("div", { class: "part" }, make("dt", {}, name), make("dd", {}, bar, make("b", {}, Number.isInteger(value) ? String(value) : figure(value))));
-  });
+  const pulls = new Map(parts.filter(([name]) => name.endsWith(ADDS)).map(([name, value]) => [name.slice(0, -ADDS.length), value]));
+  const plain = parts.filter(([name]) => !pulls.has(name) && !name.endsWith(ADDS)).map(([name, value]) => part(name, value));
   return make("div", { class: "about" }, column.question ? make("p", { class: "question" }, column.question) : "",
-    rows.length ? make("dl", { class: "parts", "aria-label": "Sub-scores" }, ...rows) : "",
+    pulls.size ? blended(parts, pulls) : "",
+    plain.length ? make("dl", { class: "parts", "aria-label": "Sub-scores" }, ...plain) : "",
     notes.length ? make("p", { class: "flags" }, ...notes.map((note) => make("span", {}, note))) : "");
+}
+
+function part(name, value) {
+  const bar = make("span", { class: "meter", "aria-hidden": "true" }, make("i"));
+  const bounded = value !== null && value >= 0 && value <= 1;
+  if (bounded) bar.firstChild.style.width = `${100 * value}%`;
+  else bar.classList.add("none");
+  return make("div", { class: "part" }, make("dt", {}, name), make("dd", {}, bar, make("b", {}, Number.isInteger(value) ? String(value) : figure(value))));
+}
+
+/* A blend: each signal with its value and with what it added to the sum, from what lowered it most to what raised it most. */
+function blended(parts, pulls) {
+  const most = Math.max(1e-9, ...[...pulls.values()].map(Math.abs));
+  const rows = parts.filter(([name]) => pulls.has(name)).sort((a, b) => pulls.get(a[0]) - pulls.get(b[0])).map(([name, value]) => {
+    const pull = pulls.get(name) || 0;
+    const bar = make("span", { class: `pull ${pull < 0 ? "down" : "up"}`, "aria-hidden": "true" }, make("i"));
+    bar.firstChild.style.width = `${(50 * Math.abs(pull)) / most}%`;
+    return make("div", { class: "part", title: `${name}: ${figure(value)}` }, make("dt", {}, name, " ", make("small", {}, figure(value))),
+      make("dd", {}, bar, make("b", {}, (pull > 0 ? "+" : "") + figure(pull, 2))));
+  });
+  return make("div", { class: "blend" }, make("h3", {}, "What lowered and raised it, against rated outputs"), make("dl", { class: "parts", "aria-label": "Sub-scores" }, ...rows));
 }
 
 /* The weakest pieces as buttons: the short way to what matters, also where nothing can hover. */

@@ -1,11 +1,14 @@
 /* A text with its evidence. The text is cut at every border of a span, so that pieces never overlap. */
 const FAINT = 0.4;
 const FIRM = 0.7;
+/* Evidence that is given only where something is wrong: it is weak whatever the rest of the report looks like. */
+const POINTED_AT = new Set(["not entailed", "reads badly", "unlikely", "order"]);
 
 /* From -1 (as weak as the weakest words of this column) over 0 (nothing to see) to 1 (as strong as the strongest). */
 function shade(column, span) {
   if (Number.isNaN(span.value)) return 0;
   if (span.kind === "pair" && span.value < 0) return -1;
+  if (POINTED_AT.has(span.note)) return -Math.min(1, Math.max(0.35, 1 - Math.abs(span.value)));
   const scale = column.scale[span.kind];
   if (!scale || scale[1] - scale[0] < 1e-9) return 0;
   let place = (span.value - scale[0]) / (scale[1] - scale[0]);
@@ -38,17 +41,23 @@ function drawText(field, text, spans, column, places) {
     if (span.field === field) marks.push({ start: span.start, end: span.end, span, index, own: true });
     if (span.other && span.other.field === field) marks.push({ ...span.other, span, index, own: false });
   });
+  const wordy = new Set();
+  const words = marks.filter((mark) => mark.own && mark.span.kind === "word");
+  for (const mark of marks) if (mark.own && mark.span.kind !== "word" && words.some((word) => word.start >= mark.start && word.end <= mark.end)) wordy.add(mark.index);
   const box = make("div", { class: "text", dir: "auto" });
   for (const piece of piecesOf(text, marks)) {
-    const words = text.slice(piece.start, piece.end);
+    const shown = text.slice(piece.start, piece.end);
     const own = piece.marks.filter((m) => m.own).sort((a, b) => a.end - a.start - (b.end - b.start));
     const theirs = piece.marks.filter((m) => !m.own).sort((a, b) => a.end - a.start - (b.end - b.start));
     if (!own.length && !theirs.length) {
-      box.append(words);
+      box.append(shown);
       continue;
     }
-    const element = make("span", { class: own.length ? "ev" : "support" }, words);
-    if (own.length) paint(element, own, column);
+    const element = make("span", { class: own.length ? "ev" : "support" }, shown);
+    /* Blanks and marks between the words of a sentence: the words have colours of their own. */
+    const between = own.length && own[0].span.kind !== "word" && own.every((mark) => wordy.has(mark.index));
+    if (between) element.className = own.some((mark) => shade(column, mark.span) < 0) ? "gap inside" : "gap";
+    else if (own.length) paint(element, own, column);
     element.dataset.span = (own[0] || theirs[0]).index;
     for (const mark of own) places[mark.index].own.push(element);
     for (const mark of theirs) places[mark.index].other.push(element);
