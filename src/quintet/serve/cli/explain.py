@@ -10,6 +10,7 @@ import typer
 from rich.text import Text
 
 from quintet import api
+from quintet.core.blend import ADDS
 from quintet.core.item import Item, Scored
 from quintet.core.score import Score, Span
 from quintet.engine.plan import Plan
@@ -106,7 +107,11 @@ def _show(scored: Scored, plan: Plan) -> None:
 
 
 def _lines(score: Score, output: str, text_of: object) -> list[str]:
-    lines = [f"{name} {value:.4f}" for name, value in score.parts.items()]
+    lines = [
+        f"{name} {value:.4f}" + (f" (adds {score.parts[name + ADDS]:+.3f})" if name + ADDS in score.parts else "")
+        for name, value in score.parts.items()
+        if not name.endswith(ADDS)
+    ]
     lines += list(score.flags)
     lines += [f"{count} tokens of {field} were not seen" for field, count in score.cut.items()]
     weak = sorted((s for s in score.spans if s.other is not None), key=lambda s: (s.value, s.start))[:SHOWN_SUPPORT]
