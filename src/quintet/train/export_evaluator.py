@@ -149,7 +149,7 @@ def export_evaluator(
     asked = len(made.array("heads.bias"))
     if asked != len(questions):
         raise ModelError(f"the weights have {asked} heads, and {len(questions)} questions are named")
-    aliases = "\n".join(f"{other} = {json.dumps(head)}" for other, head in ALIASES.items() if head in questions)
+    aliases = ", ".join(f"{other} = {json.dumps(head)}" for other, head in ALIASES.items() if head in questions)
     folder.mkdir(parents=True, exist_ok=True)
     made.write(folder / "model.onnx")
     tidy_tokenizer(tokenizer, folder / "tokenizer.json")
@@ -162,9 +162,7 @@ max_tokens = {len(made.array("enc.pos.weight"))}
 precision = {json.dumps(precision)}
 longest_output = {min(LONGEST_OUTPUT, len(made.array("enc.pos.weight")) // 2)}
 questions = {json.dumps(list(questions))}
-
-[aliases]
-{aliases}
+aliases = {{ {aliases} }}
 """,
         encoding="utf-8",
     )
