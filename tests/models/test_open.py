@@ -28,7 +28,8 @@ def test_every_bundled_model_is_whole():
         assert catalog.verify(entry) == entry.folder
         # A file above 95 MB does not travel through the usual doors of a repository.
         assert entry.size <= (95_000_000 if entry.role == "causal-lm" else 40_000_000)
-        assert (entry.folder / "card.md").exists()
+        assert (entry.folder / "CARD.md").exists()
+        assert (entry.folder / "LICENSE").exists()
 
 
 @pytest.mark.parametrize("name", [file.name for file in catalog.entry("gte-small").files])
