@@ -1,9 +1,10 @@
 /* One request per dimension, so that each score shows as soon as it is there. */
 const FIELD_NAMES = ["output", "source", "context", "references", "history"];
 const LABELS = {
-  output: "Output", source: "Source", context: "Fact it may use", references: "References, one per line", history: "Turns before it, one per line",
+  output: "Output", source: "Source", context: "Fact it may use, if any", references: "References, one per line, if any", history: "Turns before it, one per line",
 };
-const ALWAYS = { summarization: ["source"], dialogue: ["history", "context"], data2text: ["references"], rewriting: ["source"], fact: ["source"], text: [] };
+/* Offered whether a dimension must have them or not: what is there is used. */
+const ALWAYS = { summarization: ["source", "references"], dialogue: ["history", "context"], data2text: ["source", "references"], rewriting: ["source"], fact: ["source"], text: [] };
 const SAMPLE = {
   source: "The council voted on Monday to repair the old bridge over the river Tarn. Work begins in May and will cost four million euros. The bridge was built in 1903 and has been closed to lorries since last autumn, when engineers found cracks in two of its arches.",
   output: "The council will repair the old bridge over the Tarn from May. Engineers found cracks in all of its towers, and the work will cost nine million dollars.",
@@ -11,7 +12,7 @@ const SAMPLE = {
   references: "The bridge over the Tarn will be repaired from May, after cracks were found in two arches.",
   history: "I saw puffins on the island last week.\nHow lovely! Did they dive for fish?",
 };
-const LEAST_SPREAD = 0.25;
+const LEAST_SPREAD = 0.5; /* one text has too few words to say what is usual */
 let taskList = [];
 let run = 0;
 
