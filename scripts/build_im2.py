@@ -1,11 +1,11 @@
 """Makes IM2 on the bundled evaluator: the small heads 5-NUF and 5-IES, the constant of D-MLM, fitted two-level weights,
 and the figures of docs/metrics/im2.md (in-sample and with one data set left out, heads and weights trained anew).
 
-    python scripts/build_im2.py BENCHMARKS CORPORA [--model bundled:evaluator] [--rows 250] [--write]
+    python scripts/build_im2.py BENCHMARKS CORPORA [--model bundled:evaluator] [--rows 250] [--write FOLDER]
 
 By IM2's own definition it learns from the development ratings of DSTC10 track 5; fed, topical-usr and persona-usr
-repeat test sets and are left out, dstc6 has no context. --write puts heads.npz beside the evaluator and the tables
-`bundled` and `fitted` into src/quintet/metrics/im2/blend.toml.
+repeat test sets and are left out, dstc6 has no context. --write puts the heads into FOLDER/dialogue-nuf and
+FOLDER/dialogue-ies, and the tables `bundled` and `fitted` into src/quintet/metrics/im2/blend.toml.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ from quintet.metrics.im2.diversity import DistN
 from quintet.metrics.im2.fitting import RatedSet, fit_two_levels
 from quintet.metrics.im2.qualities import CATEGORIES, route
 from quintet.metrics.im2.specificity import DialogueMlm
+from quintet.models import pooled_head
 from quintet.models.memo import forget_all
 from quintet.models.open import open_model
 from quintet.train.pseudo.im2 import five_point, scale_of
-from quintet.train.small_heads import Head, HeadPlan, fit_head, head_points, save_heads
+from quintet.train.small_heads import Head, HeadPlan, fit_head, head_points, layers
 
 Floats = np.ndarray
 RATED = (
@@ -255,7 +256,7 @@ def main() -> None:
     ask.add_argument("corpora", type=Path)
     ask.add_argument("--model", default="bundled:evaluator")
     ask.add_argument("--rows", type=int, default=250)
-    ask.add_argument("--write", action="store_true")
+    ask.add_argument("--write", type=Path)
     given = ask.parse_args()
     constant = constant_of_likelihood(given.corpora, given.model)
     base = base_tables(constant)
@@ -267,8 +268,10 @@ def main() -> None:
     report(parts, tables)
     print(f"\nD-MLM: {constant}\n{fitted}")
     if given.write:
-        folder = TARGET / "models" / "bundled" / "evaluator"
-        save_heads(folder / "heads.npz", {name.removeprefix("im2-"): head for name, head in whole.items()})
+        judge = open_model(given.model, "judge")
+        for name, head in whole.items():
+            made = f"dialogue-{LESSONS[name]}"
+            pooled_head.write(given.write / made, made, layers(head), judge, "tanh")
         path = TARGET / "metrics/im2/blend.toml"
         kept = path.read_text(encoding="utf-8").partition(MARK)[0].rstrip()
         told = f"{MARK} constants of the bundled evaluator, weights fitted on DSTC10 development ratings."

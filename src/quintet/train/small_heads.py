@@ -1,15 +1,13 @@
 """Small heads on frozen features: IM2's 5-NUF and 5-IES for the bundled evaluator.
 
-A head is one hidden layer and five classes, `tanh(x w1 + b1) w2 + b2`, trained with cross-entropy. A mean rating between
+A head is one hidden layer and five classes, `tanh(x w1 + b1) w2 + b2`, taught by cross-entropy. A mean rating between
 two classes is shared between them (3.25 is a quarter of class 4), so that the expected class is the rating itself.
-`scripts/build_im2.py` trains and writes them; `bundled:evaluator#nuf5` reads them.
+`scripts/build_im2.py` trains and writes them; `bundled:dialogue-nuf` and `-ies` are them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,8 +84,6 @@ def head_points(features: NDArray[np.float32], head: Head) -> Floats:
     return np.asarray((shares * np.arange(1, CLASSES + 1)).sum(1) / shares.sum(1), np.float64)
 
 
-def save_heads(path: Path, heads: Mapping[str, Head]) -> None:
-    """NAME.w1 … NAME.b2 as float32; uncompressed and without times, so that equal heads give equal bytes."""
-    arrays = {f"{name}.{part}": value for name, head in sorted(heads.items()) for part, value in head.items()}
-    with path.open("wb") as file:
-        np.savez(file, **arrays)  # type: ignore[arg-type]
+def layers(head: Head) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
+    """(weight (out, in), bias) from the features up, as `quintet.models.pooled_head` stores them (activation tanh)."""
+    return [(np.ascontiguousarray(head["w1"].T), head["b1"]), (np.ascontiguousarray(head["w2"].T), head["b2"])]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.core.blend import Blend
+from quintet.core.blend import Blend, read_table
 from quintet.core.example import Example
 from quintet.errors import InputError, MissingField, UnknownName
 from quintet.metrics.usr.fitting import blend_of_qualities, constants_of, fit_blend, fit_by_annotator
@@ -35,12 +35,12 @@ def test_closed_form_of_the_released_regression(mlm: float, context: float, fact
         + 0.3564255382 * z("usr-dr-fact", fact)
         + 3.5974754476
     )
-    found = Usr().regress({"usr-mlm": mlm, "usr-dr-context": context, "usr-dr-fact": fact})
+    found = Usr(weights="usr/topical-chat").regress({"usr-mlm": mlm, "usr-dr-context": context, "usr-dr-fact": fact})
     assert found == pytest.approx(expected, abs=1e-8)
 
 
 def test_an_average_response_gets_the_intercept() -> None:
-    assert Usr().regress(MEANS) == pytest.approx(3.5974754476)
+    assert Usr(weights="usr/topical-chat").regress(MEANS) == pytest.approx(3.5974754476)
 
 
 def test_personachat_feeds_the_context_into_four_of_five() -> None:
@@ -125,7 +125,7 @@ def test_weights_of_human_qualities_carry_over_as_in_the_paper(tmp_path) -> None
     text = blend_of_qualities(dict(zip(qualities, released, strict=True)), 3.5974754476, constants)
     file.write_text(text, encoding="utf-8")
     point = {"usr-mlm": -0.4, "usr-dr-context": 0.2, "usr-dr-fact": 0.9}
-    assert Usr(weights=f"{file}#usr").regress(point) == pytest.approx(Usr().regress(point))
+    assert Usr(weights=f"{file}#usr").regress(point) == pytest.approx(Usr(weights="usr/topical-chat").regress(point))
     assert constants_of({"usr-mlm": [1.0, 3.0]}) == {"usr-mlm": (2.0, 1.0)}
     with pytest.raises(InputError, match="Witty"):
         blend_of_qualities({"Witty": 1.0}, 0.0, constants)
@@ -134,3 +134,16 @@ def test_weights_of_human_qualities_carry_over_as_in_the_paper(tmp_path) -> None
 def test_unknown_weights_are_named() -> None:
     with pytest.raises(UnknownName, match="topical-chat"):
         Usr(**FAKES, weights="usr/topical-chart").score([EXAMPLE])
+
+
+def test_constants_follow_the_models() -> None:
+    """Published means belong to the authors' models, the stored ones to the bundled models; neither to the batch."""
+    assert Usr().weights == "usr/bundled"
+    assert Usr(mode="released").weights == "usr/topical-chat"
+    assert Usr(model_fact="dir:mine").weights == "usr/topical-chat"
+    bundled, released = (read_table(name)["signals"] for name in ("usr/bundled", "usr/topical-chat"))
+    assert [row["weight"] for row in bundled] == [row["weight"] for row in released]
+    assert all(row["scale"] > 0 for row in bundled)
+    empty = Usr(weights="usr/topical-chat")._score_empty(Example(""))["overall"].value
+    lowest = {"usr-mlm": -2.35, "usr-dr-context": 0.0, "usr-dr-fact": 0.0}
+    assert empty == pytest.approx(Usr(weights="usr/topical-chat").regress(lowest), abs=1e-3)

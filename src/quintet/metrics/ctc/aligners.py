@@ -17,7 +17,7 @@ from quintet.core.score import EMPTY_OUTPUT, Score
 from quintet.metrics.ctc import regression, tagging
 from quintet.metrics.ctc.alignment import NO_GROUNDS, Aggregate, Alignment
 from quintet.metrics.ctc.embedding import align_vectors
-from quintet.metrics.ctc.relations import DEFAULT_MODELS, TRAINED_ON, Relation, spec_of
+from quintet.metrics.ctc.relations import DEFAULT_MODELS, TRAINED_ON, Relation
 from quintet.metrics.encoder_metric import EncoderMetric
 from quintet.models.centre import token_mean
 from quintet.models.open import identity, open_model
@@ -98,7 +98,7 @@ class CtcMetric(EncoderMetric):
             open_model(self._spec(relation), self.model_role)
 
     def _spec(self, relation: Relation) -> str:
-        return spec_of(self.model, relation)
+        return self.model.replace("{relation}", relation)
 
     def _align(self, pairs: Sequence[Pair], relation: Relation) -> list[Alignment]:
         """align(a -> b) for each pair (a, b)."""

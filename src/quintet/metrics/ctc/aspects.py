@@ -13,7 +13,7 @@ from quintet.core.score import Score, Span
 from quintet.errors import InputError
 from quintet.metrics.ctc.aligners import UNBOUNDED, CtcMetric, cut_of, flags_of
 from quintet.metrics.ctc.alignment import Alignment
-from quintet.metrics.ctc.relations import BERT_SCORE_BASELINES, Relation, spec_of
+from quintet.metrics.ctc.relations import BERT_SCORE_BASELINES, Relation
 from quintet.models.open import split
 
 References = Literal["all", "first"]
@@ -64,7 +64,7 @@ class Relevance(CtcMetric):
     def _spec(self, relation: Relation) -> str:
         if self.reference_model is None or relation == "doc_to_summ":
             return super()._spec(relation)
-        return spec_of(self.reference_model, relation)
+        return self.reference_model.replace("{relation}", relation)
 
     def prepare(self) -> None:
         if self.aligner == "E" and self.reference_model is not None:

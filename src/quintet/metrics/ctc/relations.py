@@ -20,18 +20,9 @@ TRAINED_ON: Mapping[Relation, Aggregate] = {
 }
 """What aligner R was trained to predict."""
 
-DEFAULT_MODELS = {"E": "bundled:gte-small", "D": "bundled:evaluator", "R": "bundled:evaluator#{head}"}
-"""`{relation}` in the name of a model is replaced by the relation, where there is one model for each; `{head}` by the
-head of the bundled evaluator that stands in for it."""
-
-HEADS: Mapping[Relation, str] = {
-    "doc_to_summ": "con",
-    "summ_to_ref": "cov",
-    "sent_to_sent": "adq",
-    "fact_to_response": "gro",
-    "fact_history_to_response": "sel",
-}
-"""What the bundled evaluator was taught that comes nearest to a relation; a probability, never a sum."""
+DEFAULT_MODELS = {"E": "bundled:gte-small", "D": "bundled:evaluator", "R": "bundled:evaluator#{relation}"}
+"""`{relation}` in the name of a model is replaced by the relation, where there is one model (or head) for each. For R
+the bundled evaluator lends the head that comes nearest: a probability, never a sum."""
 
 FactForm = Literal["plain", "lines", "persona", "prefix", "trained"]
 """How a fact is written before it is aligned with. trained: plain for E, lines for D and R; plain: as it stands (the
@@ -53,7 +44,3 @@ BERT_SCORE_BASELINES: Mapping[tuple[str, int], float] = {
     ("roberta-large-mnli", 9): 0.76359564,
 }
 """F of unrelated English sentences, by model and layer; the package subtracts it on request."""
-
-
-def spec_of(model: str, relation: Relation) -> str:
-    return model.replace("{relation}", relation).replace("{head}", HEADS[relation])

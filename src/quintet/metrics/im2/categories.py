@@ -23,7 +23,7 @@ from quintet.metrics.im2.qualities import OVERALL, route
 from quintet.metrics.im2.specificity import DialogueMlm
 from quintet.metrics.role_metric import RoleComposite, weights_identity
 
-PUBLISHED = "im2/published"
+AUTO, OWN, PUBLISHED = "auto", "im2/bundled", "im2/published"
 
 
 def table_of(weights: str, name: str) -> str:
@@ -37,7 +37,16 @@ class Weighted(RoleComposite):
 
     paper: ClassVar[str] = "Jiang et al. 2022"
     weights: str
+    """im2/published: Table 2. im2/bundled: the same, with constants of the bundled models. im2/fitted: fitted on DSTC10's
+    development ratings with the bundled models. FILE.toml or FILE.toml#SET of one's own. auto: im2/bundled on the bundled
+    models, im2/published on others."""
     mode: Mode
+
+    def __post_init__(self) -> None:
+        # Settled once, so that parameters and signature show what is really done.
+        if self.weights == AUTO:
+            bundled = all(getattr(self, key).startswith("bundled:") for key in self.model_roles)
+            object.__setattr__(self, "weights", OWN if bundled and self.mode == "quintet" else PUBLISHED)
 
     @property
     @abstractmethod
@@ -107,7 +116,7 @@ class Weighted(RoleComposite):
 
 @dataclass(frozen=True)
 class Nuf(Weighted):
-    weights: str = PUBLISHED
+    weights: str = AUTO
     mode: Mode = "quintet"
     model_valid: str = inputs.VALID_MODEL
     model_order: str = inputs.ORDER_MODEL
@@ -133,7 +142,7 @@ class Nuf(Weighted):
 
 @dataclass(frozen=True)
 class Cr(Weighted):
-    weights: str = PUBLISHED
+    weights: str = AUTO
     mode: Mode = "quintet"
     model_coherence: str = inputs.COHERENCE_MODEL
     model_response: str = inputs.RESPONSE_MODEL
@@ -159,7 +168,7 @@ class Cr(Weighted):
 
 @dataclass(frozen=True)
 class Ies(Weighted):
-    weights: str = PUBLISHED
+    weights: str = AUTO
     mode: Mode = "quintet"
     model_lm: str = inputs.LM_MODEL
     model_ies: str = inputs.FIVE_IES_MODEL
@@ -186,7 +195,7 @@ class Ies(Weighted):
 class Im2(Weighted):
     """OVERALL by default; with `quality`, SELECTIVE: the category that the quality belongs to answers (section 4.5)."""
 
-    weights: str = PUBLISHED
+    weights: str = AUTO
     mode: Mode = "quintet"
     quality: str = "overall"
     model_valid: str = inputs.VALID_MODEL

@@ -13,8 +13,8 @@ VALID_MODEL = "bundled:evaluator#acc"
 ORDER_MODEL = "bundled:evaluator#abba"
 RESPONSE_MODEL = "bundled:evaluator#abac"
 COHERENCE_MODEL = "bundled:evaluator#sel"
-FIVE_NUF_MODEL = "bundled:evaluator#nuf5"
-FIVE_IES_MODEL = "bundled:evaluator#ies5"
+FIVE_NUF_MODEL = "bundled:dialogue-nuf"
+FIVE_IES_MODEL = "bundled:dialogue-ies"
 LM_MODEL = "bundled:evaluator"
 
 Mode = Literal["quintet", "released"]

@@ -20,6 +20,7 @@ from quintet.models.open import identity, open_model
 from quintet.models.roles import Long
 
 DEFAULT_YES_NO = "bundled:evaluator"
+DEFAULT_ANSWERER = "bundled:judge-lm"
 References = Literal["mean", "first"]
 OVERALL = "overall"
 
@@ -166,6 +167,8 @@ class Fact(YesNoMetric):
 class Question(YesNoMetric):
     """A dimension from a question in words, zero-shot (paper section 4.6)."""
 
+    model: str = DEFAULT_ANSWERER
+    """The evaluator's heads know UniEval's own questions only; the language model takes any, and is weak."""
     question: str = "Is this a well-written text?"
     segments: str = "text:output"
     """LABEL:FIELD for each text, with semicolons between them."""

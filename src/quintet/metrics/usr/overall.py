@@ -18,8 +18,9 @@ from quintet.metrics.usr.likelihood import MaskedLikelihood
 from quintet.metrics.usr.retrieval import DialogueRetrieval, FactRetrieval
 
 SUB_METRICS = {"usr-mlm": "likelihood", "usr-dr-context": "context", "usr-dr-fact": "fact"}
-LOWEST_RELEASED = {"usr-mlm": -2.35, "usr-dr-context": 0.0, "usr-dr-fact": 0.0}
-"""Bottom of the released scores on Topical-Chat: where an empty response is put."""
+AUTO, OWN, PUBLISHED = "auto", "usr/bundled", "usr/topical-chat"
+LOWEST = -3.4254
+"""Deviations below the mean of the lowest released MLM score on Topical-Chat (-2.35): where an empty response is put."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,10 @@ class Usr(RoleComposite):
     model_fact: str = FACT_MODEL
     mode: PairMode = "quintet"
     """Handed to the sub-metrics."""
-    weights: str = "usr/topical-chat"
-    """usr/topical-chat, usr/personachat, or FILE.toml#TABLE of one's own (`quintet.metrics.usr.fitting`)."""
+    weights: str = AUTO
+    """usr/topical-chat, usr/personachat: as published. usr/bundled, usr/bundled-personachat: the published weights with
+    means and deviations of the bundled models. FILE.toml#TABLE of one's own (`quintet.metrics.usr.fitting`). auto:
+    usr/bundled on the bundled models, usr/topical-chat on others."""
 
     name = "usr"
     paper = "Mehri & Eskenazi 2020"
@@ -40,6 +43,12 @@ class Usr(RoleComposite):
         "model_fact": "pair-classifier",
     }
     dimensions = (Dimension("overall", "How good is this response overall?", low=-float("inf"), high=None),)
+
+    def __post_init__(self) -> None:
+        # Settled once, so that parameters and signature show what is really done.
+        if self.weights == AUTO:
+            bundled = (self.model_mlm, self.model_context, self.model_fact) == (MLM_MODEL, CONTEXT_MODEL, FACT_MODEL)
+            object.__setattr__(self, "weights", OWN if bundled and self.mode == "quintet" else PUBLISHED)
 
     @property
     def signals(self) -> list[Mapping[str, Any]]:
@@ -90,4 +99,9 @@ class Usr(RoleComposite):
             return named
 
     def _score_empty(self, example: Example) -> Row:
-        return {"overall": Score(self.regress(LOWEST_RELEASED), flags=(EMPTY_OUTPUT,))}
+        shown = {row["metric"]: row for row in self.signals}
+        lowest = {name: 0.0 for name in shown}
+        if "usr-mlm" in shown:
+            row = shown["usr-mlm"]
+            lowest["usr-mlm"] = row.get("shift", 0.0) + LOWEST * row.get("scale", 1.0)
+        return {"overall": Score(self.regress(lowest), flags=(EMPTY_OUTPUT,))}
