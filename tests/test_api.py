@@ -17,7 +17,7 @@ EXAMPLES = [quintet.Example(r["output"], source=r["source"], id=r["id"]) for r i
 
 
 def score(data: object, **more: object) -> quintet.Result:
-    return quintet.score(data, task="fact", model="fake:embedder", cache=False, **more)  # type: ignore[arg-type]
+    return quintet.score(data, metrics="ctc-consistency", model="fake:embedder", cache=False, **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -26,20 +26,20 @@ def score(data: object, **more: object) -> quintet.Result:
     ids=["dicts", "lists", "examples", "pandas", "polars", "datasets"],
 )
 def test_every_container_gives_the_same(data: object) -> None:
-    expected = score(ROWS)["consistency"]
+    expected = score(ROWS)["ctc-consistency"]
     result = score(data)
-    assert result["consistency"] == expected
+    assert result["ctc-consistency"] == expected
     assert [row["id"] for row in result.to_dicts()] == ["a", "b", "c"]
     assert result.to_dicts()[1]["notes"] == ["empty output"]
 
 
 def test_a_result_can_be_quoted_and_shown() -> None:
     result = score(ROWS)
-    assert result.signatures["consistency"].startswith("ctc-consistency|")
-    assert set(result.means()) == {"consistency"}
+    assert result.signatures["ctc-consistency"].startswith("ctc-consistency|")
+    assert set(result.means()) == {"ctc-consistency"}
     assert "consistency" in result._repr_html_()
     assert pandas.DataFrame(result.to_dicts())["note"].tolist() == [1, 2, 3]
-    assert result.to_dicts(evidence=True)[0]["evidence"]["consistency"]["spans"]
+    assert result.to_dicts(evidence=True)[0]["evidence"]["ctc-consistency"]["spans"]
 
 
 def test_named_metrics_and_metric_objects() -> None:
@@ -50,11 +50,11 @@ def test_named_metrics_and_metric_objects() -> None:
 
 
 def test_a_score_column_does_not_overwrite_one_of_the_input() -> None:
-    rows = [dict(ROWS[0], consistency="mine"), ROWS[2]]
+    rows = [dict(ROWS[0], **{"ctc-consistency": "mine"}), ROWS[2]]
     first, second = score(rows).to_dicts()
-    assert first["consistency"] == "mine"
-    assert isinstance(first["quintet.consistency"], float)
-    assert isinstance(second["quintet.consistency"], float)
+    assert first["ctc-consistency"] == "mine"
+    assert isinstance(first["quintet.ctc-consistency"], float)
+    assert isinstance(second["quintet.ctc-consistency"], float)
 
 
 def test_two_names_for_one_thing_are_refused() -> None:

@@ -130,15 +130,17 @@ def test_a_row_without_a_needed_field_is_named(tmp_path: Path) -> None:
     rows = [{"id": "k1", "output": "a b", "source": "a b"}, {"id": "k2", "output": "c d", "source": None}]
     file = write_jsonl(tmp_path / "in.jsonl", rows)
     model = ["--model", "fake:embedder"]
-    run = quintet("score", file, "--task", "fact", *model, cwd=tmp_path)
+    run = quintet("score", file, "--metric", "ctc-consistency", *model, cwd=tmp_path)
     one_line(run, "'k2'", "'source'", "consistency", "--skip-bad")
-    run = quintet("score", file, "--task", "fact", *model, "--skip-bad", "--out", "out.jsonl", cwd=tmp_path)
+    run = quintet(
+        "score", file, "--metric", "ctc-consistency", *model, "--skip-bad", "--out", "out.jsonl", cwd=tmp_path
+    )
     assert run.returncode == 0
     assert "skipped: 1 rows: no source" in run.stdout
     out = read_jsonl(tmp_path / "out.jsonl")
-    assert out[0]["consistency"] == 1.0
-    assert out[1]["consistency"] is None
-    assert out[1]["notes"] == ["consistency: no source"]
+    assert out[0]["ctc-consistency"] == 1.0
+    assert out[1]["ctc-consistency"] is None
+    assert out[1]["notes"] == ["ctc-consistency: no source"]
 
 
 def test_nothing_is_written_when_a_row_stops_the_run(tmp_path: Path) -> None:
@@ -149,9 +151,11 @@ def test_nothing_is_written_when_a_row_stops_the_run(tmp_path: Path) -> None:
 
 def test_empty_output_is_scored_and_flagged(tmp_path: Path) -> None:
     file = write_jsonl(tmp_path / "in.jsonl", [{"output": "", "source": "a"}, {"output": " \n ", "source": "a"}])
-    run = quintet("score", file, "--task", "fact", "--model", "fake:embedder", "--format", "jsonl", cwd=tmp_path)
+    run = quintet(
+        "score", file, "--metric", "ctc-consistency", "--model", "fake:embedder", "--format", "jsonl", cwd=tmp_path
+    )
     rows = [json.loads(line) for line in run.stdout.splitlines()]
-    assert [(row["consistency"], row["notes"]) for row in rows] == [(0.0, ["empty output"])] * 2
+    assert [(row["ctc-consistency"], row["notes"]) for row in rows] == [(0.0, ["empty output"])] * 2
 
 
 def test_nan_and_null(tmp_path: Path) -> None:
@@ -178,7 +182,7 @@ def test_one_text_of_a_megabyte(tmp_path: Path) -> None:
     text = "The council met again and voted on the bridge over the river. " * 16_500
     file = write_jsonl(tmp_path / "in.jsonl", [{"output": "The council voted.", "source": text}])
     assert file.stat().st_size > 1_000_000
-    run = quintet("score", file, "--task", "fact", "--model", "fake:embedder", cwd=tmp_path)
+    run = quintet("score", file, "--metric", "ctc-consistency", "--model", "fake:embedder", cwd=tmp_path)
     assert run.returncode == 0, run.stderr
 
 
@@ -242,7 +246,7 @@ def test_a_user_adds_a_task_and_a_dimension(tmp_path: Path) -> None:
 
 def test_a_second_run_does_no_model_work(tmp_path: Path) -> None:
     file = write_jsonl(tmp_path / "in.jsonl", ROWS)
-    arguments = ["score", file, "--task", "fact", "--model", "fake:embedder", "--out", "out.jsonl"]
+    arguments = ["score", file, "--metric", "ctc-consistency", "--model", "fake:embedder", "--out", "out.jsonl"]
     first = quintet(*arguments, cwd=tmp_path)
     before = (tmp_path / "out.jsonl").read_bytes()
     second = quintet(*arguments, cwd=tmp_path)
@@ -255,7 +259,7 @@ def test_killed_half_way_and_run_again_gives_the_same_bytes(tmp_path: Path) -> N
     rows = [{"id": str(n), "output": f"Sentence {n} of many. It is about thing {n % 13}.", "source": f"thing {n}"}
             for n in range(3000)]  # fmt: skip
     file = write_jsonl(tmp_path / "in.jsonl", rows)
-    arguments = ["score", str(file), "--task", "fact", "--model", "fake:embedder", "--evidence", "--out"]
+    arguments = ["score", str(file), "--metric", "ctc-consistency", "--model", "fake:embedder", "--evidence", "--out"]
     assert quintet(*arguments, "calm.jsonl", "--cache", "calm.sqlite", cwd=tmp_path).returncode == 0
     command = [sys.executable, "-m", "quintet", *arguments, "torn.jsonl", "--cache", "torn.sqlite"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -296,7 +300,7 @@ def test_the_examples_score_with_the_bundled_model(tmp_path: Path, name: str) ->
 
 def test_explain_shows_one_example(tmp_path: Path) -> None:
     file = write_jsonl(tmp_path / "in.jsonl", ROWS)
-    run = quintet("explain", file, "--id", "a", "--task", "fact", "--model", "fake:embedder", cwd=tmp_path)
+    run = quintet("explain", file, "--id", "a", "--metric", "ctc-consistency", "--model", "fake:embedder", cwd=tmp_path)
     assert run.returncode == 0, run.stderr
     assert "consistency" in run.stdout
     assert "in source" in run.stdout
@@ -335,18 +339,18 @@ def test_python_refuses_unequal_lengths() -> None:
 def test_words_the_model_does_not_know_match_only_themselves(tmp_path: Path) -> None:
     pairs = [("🚀🚀", "🥑🥑"), ("🥑🥑", "🥑🥑")]
     file = write_jsonl(tmp_path / "in.jsonl", [{"source": s, "output": o} for s, o in pairs])
-    run = quintet("score", file, "--task", "fact", "--out", "-", cwd=tmp_path)
+    run = quintet("score", file, "--metric", "ctc-consistency", "--out", "-", cwd=tmp_path)
     rows = [json.loads(line) for line in run.stdout.splitlines()]
-    assert [row["consistency"] for row in rows] == [0.0, 1.0]
+    assert [row["ctc-consistency"] for row in rows] == [0.0, 1.0]
     assert rows[0]["notes"] == ["most of the text is unknown to the model"]
 
 
 def test_our_own_output_is_input_again(tmp_path: Path) -> None:
     file = write_jsonl(tmp_path / "in.jsonl", ROWS)
-    arguments = ["--task", "fact", "--model", "fake:embedder"]
+    arguments = ["--metric", "ctc-consistency", "--model", "fake:embedder"]
     assert quintet("score", file, *arguments, "--evidence", "--out", "one.jsonl", cwd=tmp_path).returncode == 0
     assert quintet("score", "one.jsonl", *arguments, "--out", "two.jsonl", cwd=tmp_path).returncode == 0
-    assert "quintet.consistency" in read_jsonl(tmp_path / "two.jsonl")[0]
+    assert "quintet.ctc-consistency" in read_jsonl(tmp_path / "two.jsonl")[0]
 
 
 def test_limit_never_cuts_the_input_file(tmp_path: Path) -> None:
@@ -385,7 +389,17 @@ def test_a_terminal_without_unicode(tmp_path: Path) -> None:
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     rows = [{"output": f"Sentence {n} of many. It is about {n % 13}.", "source": f"thing {n}"} for n in range(20_000)]
     file = write_jsonl(tmp_path / "in.jsonl", rows)
-    command = [sys.executable, "-m", "quintet", "score", str(file), "--task", "fact", "--model", "fake:embedder"]
+    command = [
+        sys.executable,
+        "-m",
+        "quintet",
+        "score",
+        str(file),
+        "--metric",
+        "ctc-consistency",
+        "--model",
+        "fake:embedder",
+    ]
     process = subprocess.Popen([*command, "--cache", str(tmp_path / "c.sqlite")], stderr=subprocess.PIPE,
                                stdout=subprocess.DEVNULL)  # fmt: skip
     deadline = time.monotonic() + 60

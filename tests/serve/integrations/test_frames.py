@@ -82,7 +82,7 @@ def test_compute_as_evaluate_has_it(direct: list[float]) -> None:
     found = hf_evaluate.load("fact").compute(predictions=outputs, sources=sources)
     assert found["consistency_scores"] == direct
     assert found["consistency"] == pytest.approx(sum(direct) / 3)
-    assert found["signatures"]["consistency"].startswith("ctc-consistency|")
+    assert "-consistency|" in found["signatures"]["consistency"]
     rouge = hf_evaluate.load(metrics="rouge-1")
     assert rouge.compute(predictions=["a b"], references=["a b"])["rouge-1"] == 1.0
     assert rouge.compute(predictions=["a b"], references=[["c", "a b"]])["rouge-1"] == 1.0
