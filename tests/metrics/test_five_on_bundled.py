@@ -1,4 +1,4 @@
-"""Every metric of the five systems on the models that come along: from the command line and from Python, no settings."""
+"""Every metric of the five systems on the models that come along, by command and in Python, no settings."""
 
 from __future__ import annotations
 

@@ -111,6 +111,9 @@ class TorchTokenTagger(_PairModel):
         self._head: Any = getattr(loaded.model, "classifier", None)
         if self._head is None:
             raise ModelError(f"{loaded.identity} has no classifier over tokens; it is not a token tagger")
+        # The tensors of BERT's two heads have the same names and shapes.
+        if any("SequenceClassification" in name for name in loaded.config.architectures or ()):
+            raise ModelError(f"{loaded.identity} classifies whole texts; it is not a token tagger")
 
     def tag(self, pairs: Sequence[Pair], limits: Limits = FIRST_WHOLE) -> list[WordClasses]:
         return once_each(list(pairs), lambda distinct: self._tag(distinct, limits))
