@@ -173,17 +173,23 @@ def _support_group(
     if edited:
         if rng.random() < 0.3:
             twice = facts.falsify(edited.text, rng, donors)
-            if twice and twice.text != edited.text:
+            # A second edit may undo the first.
+            if twice and twice.text not in (edited.text, text):
                 texts.append(Judged(material.styled(twice.text), grounds, low))
         # Spans hold for the text as it was edited, so only a claim without spans is styled.
         shown = material.styled(edited.text) if rng.random() < 0.3 and not sure else edited.text
         texts.append(Judged(shown, grounds, low, edited.wrong if sure else None))
+    own = (*tables.documents[number].sentences, *tables.documents[number].summary)
     if rows.size and rng.random() < 0.5:
         near = material.near_sentence(rows)
-        texts.append(Judged(material.styled(facts.shorten(near, rng)), grounds, low))
+        other = material.styled(facts.shorten(near, rng))
+        # Agencies sell one sentence to many papers: what stands in this text as well is no false claim.
+        if near not in own:
+            texts.append(Judged(other, grounds, low))
     if rng.random() < 0.25 and len(text.split()) > 8:
-        tail = material.near_sentence(rows).split() if rows.size else []
-        if len(tail) > 6:
+        near = material.near_sentence(rows) if rows.size else ""
+        tail = near.split()
+        if len(tail) > 6 and near not in own:
             words = text.split()
             head = " ".join(words[: len(words) * 2 // 3])
             joined = head + " " + " ".join(tail[len(tail) // 2 :])
@@ -243,11 +249,12 @@ def _rated_translation(material: Material, made: Translation) -> Group:
     wrong = _marked(made)
     text = " ".join(made.words.split()) if wrong is not None else made.machine
     rated = Judged(text, made.corrected, round(made.rating / 100, 3), wrong)
+    same = Judged(made.corrected, made.corrected, 1.0)
     if material.rng.random() < 0.1:
-        return Group("adq", [rated, Judged(made.corrected, made.corrected, 1.0)])
+        return Group("adq", [rated, same])
     translations = material.tables.translations
     other = translations[material.rng.randrange(len(translations))].corrected
-    return Group("adq", [rated, Judged(made.machine, other, 0.0)])
+    return Group("adq", [rated, same if other == made.corrected else Judged(made.machine, other, 0.0)])
 
 
 def _marked(made: Translation) -> list[tuple[int, int]] | None:

@@ -17,7 +17,9 @@ from quintet.train.evaluator.tables import Choice, Dialogue, Document, Ending, R
 LONG = 8
 """Words of a sentence that two texts do not share by chance."""
 SHARED = 2
-"""So many long sentences of a benchmark, or all that a text has, and it is that benchmark's text."""
+SHARE = 0.2
+"""So many different long sentences of a benchmark, and such a share of all, and it is that benchmark's text; notices
+that a paper prints under every article are not enough."""
 
 
 def _key(text: str) -> int | None:
@@ -82,9 +84,9 @@ class Cleaner:
                 yield record
 
     def _known(self, record: Record) -> bool:
-        keys = _keys(_texts(record)) if self._benchmarks else []
-        shared = sum(key in self._benchmarks for key in keys)
-        return shared >= SHARED or (0 < shared == len(keys))
+        keys = set(_keys(_texts(record))) if self._benchmarks else set()
+        shared = len(keys & self._benchmarks)
+        return shared >= max(SHARED, SHARE * len(keys)) or (0 < shared == len(keys))
 
     def _again(self, record: Record) -> bool:
         """Whole dialogues only: a document may stand under several summaries."""
