@@ -1,0 +1,442 @@
+"""How well the bundled evaluator agrees with people: writes the tables of docs/agreement.md.
+
+    python benchmarks/agreement.py --look "release candidate 2" --workers 2
+    python benchmarks/agreement.py newsroom dialsummeval --limit 50 --page /tmp/page.md      # validation sets: no look
+
+One run gives all tables: scores are kept, single signals and blends without one are put together from `Score.parts`.
+Test sets are refused without --look, which adds a row to docs/benchmark-log.md. With --study the signals come from
+files that research/evaluator wrote on another machine instead of being computed here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+from evaluator_signals import Blended, Models, Study, evaluated, first_rows, product, signatures
+
+from quintet.data.benchmark import Benchmark, load
+from quintet.data.published import Figures, published
+from quintet.meta.coefficients import spearman
+from quintet.meta.inputs import Ratings, Scores
+from quintet.meta.of_benchmark import ratings_of
+from quintet.meta.overview import like_for_like
+from quintet.meta.records import Record, decimal
+from quintet.meta.study import Study as Correlation
+
+ROOT = Path(__file__).resolve().parents[1]
+TEST_SETS = (
+    "summeval", "topical_chat", "persona_chat", "qags_cnn", "qags_xsum", "sfres", "sfhot", "bagel", "yelp",
+    "cnndm_quality", "fed_turn",
+)  # fmt: skip
+TARGETS = {  # the least that was asked for, and the aim
+    "summeval": {"coherence": (0.45, 0.575), "consistency": (0.45, 0.47), "fluency": (0.41, 0.45),
+                 "relevance": (0.36, 0.43)},
+    "topical_chat": {"naturalness": (0.40, 0.514), "coherence": (0.52, 0.613), "engagingness": (0.58, 0.605),
+                     "groundedness": (0.52, 0.575)},
+    "persona_chat": {"coherence": (0.60, 0.65), "engagingness": (0.48, 0.61), "groundedness": (0.60, 0.75)},
+    "qags_cnn": {"consistency": (0.65, 0.70)},
+    "qags_xsum": {"consistency": (0.36, 0.50)},
+    "yelp": {"preservation": (0.51, 0.524)},
+    "cnndm_quality": {"overall": (0.45, 0.52)},
+}  # fmt: skip
+MEANS = {  # name: (cells, least, aim)
+    "SummEval, mean of four": ([("summeval", d) for d in TARGETS["summeval"]], 0.42, 0.474),
+    "Topical-Chat, mean of four": ([("topical_chat", d) for d in TARGETS["topical_chat"]], 0.50, 0.577),
+    "SFRES and SFHOT, mean of four": (
+        [(s, d) for s in ("sfres", "sfhot") for d in ("naturalness", "informativeness")], 0.30, 0.333,
+    ),
+}  # fmt: skip
+FULL, FAST, ONLY, WITHOUT = "full", "fast", "only ", "without "
+PRECISE, CHECK = "full precision", "the package"
+NO_FACT = "no fact"
+Cell = tuple[str, str]
+Found = dict[tuple[str, str, str], Record]
+"""Set, dimension and variant to the record."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """The same rows scored in two ways."""
+
+    kind: str
+    set: str
+    dimension: str
+    n: int
+    ours: float
+    """Pooled Spearman with people."""
+    other: float
+    between: float
+    difference: float
+
+
+@dataclass(frozen=True)
+class Options:
+    data: str | None = None
+    cache: str | bool = True
+    workers: int = 1
+    limit: int | None = None
+    resamples: int = 1000
+    models: Models = field(default_factory=Models)
+    precise: Models = field(default_factory=Models)
+    precise_rows: int = 0
+    check_rows: int = 0
+    study: Study | None = None
+
+
+def blended(benchmark: Benchmark, dims: Sequence[str], fast: bool, options: Options) -> dict[str, Blended]:
+    if options.study is not None:
+        return options.study.blended(benchmark, dims, fast)
+    return product(benchmark, dims, fast, options.models, options.cache, options.workers)
+
+
+def variants(full: Blended, fast: Blended | None) -> Iterator[tuple[str, np.ndarray]]:
+    yield FULL, full.value
+    if fast is not None:
+        yield FAST, fast.value
+    known = [name for name in full.adds if len(np.unique(full.adds[name])) > 1]
+    for name in known:
+        yield ONLY + name, full.alone(name)
+    if len(known) > 1:
+        for name in known:
+            yield WITHOUT + name, full.without(name)
+
+
+def judge(name: str, options: Options) -> tuple[list[Record], list[Change], dict[str, str]]:
+    """Records of every variant of every dimension; what quantising changed; signatures."""
+    benchmark = load(name, options.data)
+    if options.study is None:
+        benchmark = first_rows(benchmark, options.limit)
+    dims = evaluated(benchmark)
+    full, fast = (blended(benchmark, dims, mode, options) for mode in (False, True))
+    records, ratings = [], ratings_of(benchmark)
+    for dimension, found in full.items():
+        records += _correlate(benchmark, ratings, dimension, list(variants(found, fast.get(dimension))), options)
+    if name == "topical_chat" and "groundedness" in full and options.study is None:
+        records += _facts(benchmark, full["groundedness"], ratings, options)
+    changes = _quantised(benchmark, dims, options) if options.precise_rows else []
+    if options.study is not None and options.check_rows:
+        changes += _checked(benchmark, full, options)
+    signed = signatures(benchmark, list(full), options.models)
+    return records, changes, {f"{name} {d}": line for d, line in signed.items()}
+
+
+def _correlate(
+    benchmark: Benchmark,
+    ratings: Ratings,
+    dimension: str,
+    scored: Sequence[tuple[str, np.ndarray]],
+    options: Options,
+) -> list[Record]:
+    study = Correlation(
+        set=benchmark.name,
+        level=benchmark.level,
+        variant=benchmark.variant,
+        dimensions=(dimension,),
+        resamples=options.resamples,
+        undefined="keep",
+    )
+    return study.run(ratings, [Scores(name, benchmark.per_unit(values), ratings.ids) for name, values in scored])
+
+
+def _facts(benchmark: Benchmark, found: Blended, ratings: Ratings, options: Options) -> list[Record]:
+    """Topical-Chat's 48 rows whose fact is `_nofact`: as text, which is what other figures mean, and left out."""
+    lacking = np.array([e.context == "_nofact" for e in benchmark.examples])
+    as_text = replace(
+        benchmark,
+        examples=tuple(replace(e, context=NO_FACT) if e.context == "_nofact" else e for e in benchmark.examples),
+    )
+    read = blended(as_text, ["groundedness"], False, options)["groundedness"]
+    with_fact = np.where(lacking, np.nan, found.value)
+    scored = [("full, `_nofact` read as text", read.value), ("full, rows with a fact", with_fact)]
+    return [r for r in _correlate(benchmark, ratings, "groundedness", scored, options) if r.kind == "metric"]
+
+
+def _checked(benchmark: Benchmark, study: dict[str, Blended], options: Options) -> list[Change]:
+    """The product on this machine beside the study's signals, on the first rows."""
+    few = first_rows(benchmark, options.check_rows)
+    here = product(few, list(study), False, options.models, options.cache, options.workers)
+    there = {d: Blended(b.value[: len(few)], {}, {}) for d, b in study.items()}
+    return [_change(CHECK, few, d, here[d], there[d]) for d in here]
+
+
+def _quantised(benchmark: Benchmark, dims: Sequence[str], options: Options) -> list[Change]:
+    few = first_rows(benchmark, options.precise_rows)
+    here = product(few, dims, False, options.models, options.cache, options.workers)
+    there = product(few, dims, False, options.precise, options.cache, options.workers)
+    return [_change(PRECISE, few, d, here[d], there[d]) for d in here]
+
+
+def _change(kind: str, benchmark: Benchmark, dimension: str, ours: Blended, other: Blended) -> Change:
+    people = benchmark.ratings[dimension]
+    ok = np.isfinite(people) & np.isfinite(ours.value) & np.isfinite(other.value)
+    a, b = ours.value[ok], other.value[ok]
+    return Change(
+        kind,
+        benchmark.name,
+        dimension,
+        int(ok.sum()),
+        float(spearman(a, people[ok])),
+        float(spearman(b, people[ok])),
+        float(spearman(a, b)),
+        float(np.mean(np.abs(a - b))),
+    )
+
+
+def tables(records: Sequence[Record], changes: Sequence[Change], signed: dict[str, str]) -> str:
+    found: Found = {(r.set, r.dimension, r.metric): r for r in records}
+    people = {(r.set, r.dimension): r for r in records if r.kind == "ceiling"}
+    cells = list(dict.fromkeys((r.set, r.dimension) for r in records if r.metric == FULL))
+    parts = [_first(found, people, cells), _losses(found, cells), _beside(found, cells), _signals(found, cells)]
+    few = "On the first rows of each set, pooled, so not the figures above; ours is"
+    parts.append(_compared(changes, PRECISE, "Quantised against full precision", f"{few} quantised."))
+    parts.append(_compared(changes, CHECK, "The package against the signals above", f"{few} the package on a CPU."))
+    parts.append("## Signatures\n" + "\n".join(f"- {name}: `{line}`" for name, line in signed.items()))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _value(record: Record | None, interval: bool = True) -> str:
+    if record is None:
+        return "–"
+    span = f" [{decimal(record.low)}, {decimal(record.high)}]" if interval and math.isfinite(record.low) else ""
+    return decimal(record.spearman, 3) + span
+
+
+def _first(found: Found, people: dict[Cell, Record], cells: Sequence[Cell]) -> str:
+    lines = [
+        "## The evaluator",
+        "| set, dimension | n | level | full [95 %] | `--fast` [95 %] | people | UniEval | least | aim | reached |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for name, dimension in cells:
+        full = found[name, dimension, FULL]
+        least, aim = TARGETS.get(name, {}).get(dimension, (None, None))
+        rival = next(
+            (f.values[dimension] for f in published(name) if f.metric == "UniEval" and dimension in f.values), None
+        )
+        ceiling = people.get((name, dimension))
+        lines.append(
+            f"| {name} {dimension} | {full.n} | {full.level} | {_value(full)} | "
+            f"{_value(found.get((name, dimension, FAST)))} | {'' if ceiling is None else decimal(ceiling.spearman)} | "
+            f"{_plain(rival)} | {_plain(least)} | {_plain(aim)} | {_reached(full.spearman, least, aim)} |"
+        )
+        for label in ("full, `_nofact` read as text", "full, rows with a fact"):
+            if (name, dimension, label) in found:
+                other = found[name, dimension, label]
+                what = label.removeprefix("full, ")
+                lines.append(f"| – {what} | {other.n} | {other.level} | {_value(other)} |  |  |  |  |  |  |")
+    for title, (wanted, least, aim) in MEANS.items():
+        if all((*cell, FULL) in found for cell in wanted):
+            all_in, quick = (
+                float(np.mean([found[(*cell, mode)].spearman for cell in wanted])) for mode in (FULL, FAST)
+            )
+            lines.append(
+                f"| **{title}** |  |  | **{decimal(all_in, 3)}** | {decimal(quick, 3)} |  |  | {_plain(least)} | "
+                f"{_plain(aim)} | {_reached(all_in, least, aim)} |"
+            )
+    return "\n".join(lines)
+
+
+def _plain(value: float | None) -> str:
+    return "" if value is None else decimal(value, 3)
+
+
+def _reached(value: float, least: float | None, aim: float | None) -> str:
+    if least is None or aim is None:
+        return ""
+    # As printed: a figure that rounds to the mark has reached it.
+    value = round(value, 3)
+    return "aim" if value >= aim else "least" if value >= least else "**no**"
+
+
+def _losses(found: Found, cells: Sequence[Cell]) -> str:
+    """Every cell where a published small metric is ahead, worst first; nothing is left out."""
+    rows = []
+    for name, dimension in cells:
+        full = found[name, dimension, FULL]
+        known = [f for f in published(name) if dimension in f.values and f.kind == "small"]
+        best = max(known, key=lambda f: f.values[dimension], default=None)
+        if best is not None and best.values[dimension] > round(full.spearman, 3):
+            rows.append((full.spearman - best.values[dimension], full, best))
+    if not rows:
+        return ""
+    lines = [
+        "## Where a small published metric is ahead",
+        "| set, dimension | ours [95 %] | the best small one | difference |",
+        "|---|---|---|---|",
+    ]
+    for gap, full, best in sorted(rows, key=lambda row: row[0]):
+        inside = "" if best.values[full.dimension] > full.high else " (inside our interval)"
+        lines.append(
+            f"| {full.set} {full.dimension} | {_value(full)} | {best.metric}, {best.size}: "
+            f"{decimal(best.values[full.dimension], 3)}{inside} | {gap:+.3f} |"
+        )
+    return "\n".join(lines)
+
+
+def _beside(found: Found, cells: Sequence[Cell]) -> str:
+    parts = ["## Beside others"]
+    for name in dict.fromkeys(name for name, _ in cells):
+        dims = [d for n, d in cells if n == name and any(d in f.values for f in published(name))]
+        if not dims:
+            continue
+        rows: list[tuple[str, str, dict[str, float], str]] = [
+            (f"**quintet{'' if mode == FULL else ' --fast'}**", "200 M" if mode == FULL else "67 M",
+             {d: found[name, d, mode].spearman for d in dims if (name, d, mode) in found}, "")
+            for mode in (FULL, FAST)
+        ]  # fmt: skip
+        full = {d: found[name, d, FULL] for d in dims}
+        rows += [(f.metric, f.size, dict(f.values), _about(f, full)) for f in published(name)]
+        best = {d: max(values.get(d, -1.0) for _, _, values, _ in rows) for d in dims}
+        lines = [
+            f"### {name}",
+            "| metric | size | " + " | ".join(dims) + " | what to know |",
+            "|---|---|" + "---|" * (len(dims) + 1),
+        ]
+        for metric, size, values, about in rows:
+            shown = [_bold(values.get(d), best[d]) for d in dims]
+            if any(shown):
+                lines.append(f"| {metric} | {size} | " + " | ".join(shown) + f" | {about} |")
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def _bold(value: float | None, best: float) -> str:
+    if value is None:
+        return ""
+    return f"**{decimal(value, 3)}**" if round(value, 3) >= round(best, 3) else decimal(value, 3)
+
+
+def _about(figures: Figures, ours: dict[str, Record]) -> str:
+    shared = [record for d, record in ours.items() if d in figures.values]
+    notes = [figures.source]
+    if shared and not like_for_like(figures, shared[0]):
+        rows = "" if figures.rows is None else f", {figures.rows} rows"
+        notes.append(f"other protocol ({figures.level}{rows})")
+    notes += [figures.about] if figures.about else []
+    notes += ["fitted to human labels"] if figures.kind == "labels" else []
+    return "; ".join(notes)
+
+
+def _signals(found: Found, cells: Sequence[Cell]) -> str:
+    lines = [
+        "## Each signal alone, and each blend without it",
+        "| set, dimension | blend | signal | alone [95 %] | blend without it [95 %] | change |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, dimension in cells:
+        full = found[name, dimension, FULL]
+        labels = [m.removeprefix(ONLY) for n, d, m in found if (n, d) == (name, dimension) and m.startswith(ONLY)]
+        for place, label in enumerate(labels):
+            first = f"{name} {dimension} | {decimal(full.spearman, 3)}" if place == 0 else " | "
+            without = found.get((name, dimension, WITHOUT + label))
+            change = "–" if without is None else f"{without.spearman - full.spearman:+.3f}"
+            alone = _value(found[name, dimension, ONLY + label])
+            lines.append(f"| {first} | {label} | {alone} | {_value(without)} | {change} |")
+    return "\n".join(lines)
+
+
+def _compared(changes: Sequence[Change], kind: str, title: str, about: str) -> str:
+    rows = [change for change in changes if change.kind == kind]
+    if not rows:
+        return ""
+    lines = [
+        f"## {title}",
+        about,
+        "",
+        "| set, dimension | n | ours | other | rank correlation of the two | mean difference of scores |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        lines.append(
+            f"| {row.set} {row.dimension} | {row.n} | {decimal(row.ours, 3)} | {decimal(row.other, 3)} | "
+            f"{row.between:.4f} | {row.difference:.4f} |"
+        )
+    return "\n".join(lines)
+
+
+def write_page(text: str, path: Path) -> None:
+    """Between the marks of the page; a page without marks becomes the tables."""
+    old = path.read_text(encoding="utf-8") if path.exists() else ""
+    if "<!-- tables -->" in old:
+        before, rest = old.split("<!-- tables -->")
+        text = f"{before}<!-- tables -->\n{text}\n<!-- /tables -->{rest.split('<!-- /tables -->')[1]}"
+    path.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
+
+
+def log_look(what: str, sets: Sequence[str], records: Sequence[Record]) -> None:
+    path = ROOT / "docs" / "benchmark-log.md"
+    numbers = "; ".join(f"{r.set} {r.dimension} {decimal(r.spearman, 3)}" for r in records if r.metric == FULL)
+    row = f"| {datetime.date.today()} | {what} | {', '.join(sets)} | Spearman, full: {numbers} | docs/agreement.md |"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    last = next(k for k in range(len(lines) - 1, 0, -1) if lines[k].startswith("| 20"))
+    path.write_text("\n".join([*lines[: last + 1], row, *lines[last + 1 :]]) + "\n", encoding="utf-8")
+
+
+def options_from(given: argparse.Namespace) -> Options:
+    study = None
+    if given.study:
+        study = Study(Path(given.study[0]), [Path(p) for p in given.study[1:]], Path(given.blends))
+    return Options(
+        data=given.data,
+        cache=given.cache or True,
+        workers=given.workers,
+        limit=given.limit,
+        models=Models(given.judge, given.lm),
+        precise=Models(given.precise_judge, given.precise_lm),
+        precise_rows=given.precise_rows,
+        check_rows=given.check_rows,
+        study=study,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sets", nargs="*", default=TEST_SETS)
+    parser.add_argument("--look", help="what is looked at; needed for test sets, and logged")
+    parser.add_argument("--data", help="the folder of benchmark files")
+    parser.add_argument("--cache", help="where scores are kept")
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--limit", type=int, help="only the first rows of each set")
+    parser.add_argument("--judge", help="another encoder than the bundled one")
+    parser.add_argument("--lm", help="another language model")
+    parser.add_argument("--precise-judge", help="the encoder in full precision")
+    parser.add_argument("--precise-lm", help="the language model in full precision")
+    parser.add_argument("--precise-rows", type=int, default=0, help="rows of each set to compare precisions on")
+    parser.add_argument("--check-rows", type=int, default=0, help="with --study: rows of each set to score here, too")
+    parser.add_argument("--study", nargs="+", metavar="FILE", help="ratings.json.gz and files of signals (.npz)")
+    parser.add_argument("--blends", default=str(ROOT / "research" / "evaluator" / "blends"))
+    parser.add_argument("--page", default=str(ROOT / "docs" / "agreement.md"))
+    parser.add_argument("--records", help="write the records here, too (JSON)")
+    given = parser.parse_args()
+    tested = [name for name in given.sets if load(name, given.data).split == "test"]
+    if tested and not given.look:
+        parser.error(f"{', '.join(tested)}: test sets; say what is looked at with --look, it is logged")
+    options = options_from(given)
+    records: list[Record] = []
+    changes: list[Change] = []
+    signed: dict[str, str] = {}
+    for name in given.sets:
+        found, changed, lines = judge(name, options)
+        records, changes, signed = records + found, changes + changed, {**signed, **lines}
+        print(name, *(f"{r.dimension} {r.spearman:.3f}" for r in found if r.metric == FULL), flush=True)
+    if tested:
+        log_look(given.look, tested, records)
+    if given.records:
+        plain = {
+            "records": [r.to_json() for r in records],
+            "compared": [asdict(c) for c in changes],
+            "signatures": signatures,
+        }
+        Path(given.records).write_text(json.dumps(plain, indent=1), encoding="utf-8")
+    write_page(tables(records, changes, signed), Path(given.page))
+
+
+if __name__ == "__main__":
+    main()
