@@ -232,6 +232,14 @@ return (a + 0.05) / (b + 0.05);
 """
 
 
+def test_the_interval_stays_on_a_phone(open_page: Open, small: Path, chromium: Any) -> None:
+    page = open_page(small)
+    interval = one(page, ".summary tbody td:nth-child(3)").text.replace(" to ", "–")
+    assert not one(page, ".summary .narrow").is_displayed()
+    resize(chromium, 375, 780)
+    assert one(page, ".summary .narrow").text == interval
+
+
 def test_a_phone_has_no_sideways_scroll(open_page: Open, small: Path, chromium: Any) -> None:
     resize(chromium, 375, 780)
     page = open_page(small)

@@ -29,7 +29,7 @@ _STYLE = """<style>
 .quintet .whisker{stroke:var(--q-bar);stroke-width:5;stroke-linecap:round}.quintet .dot{fill:var(--q-dot)}
 .quintet .column{fill:var(--q-bar)}.quintet .text{white-space:pre-wrap;line-height:1.6;max-width:75ch}
 .quintet .weak{background:rgb(var(--q-weak)/.25);border-bottom:2px solid rgb(var(--q-weak)/.8)}
-.quintet code{font-size:12px;overflow-wrap:anywhere}.quintet .spark{width:112px}
+.quintet .narrow{display:none}.quintet code{font-size:12px;overflow-wrap:anywhere}.quintet .spark{width:112px}
 </style>"""
 
 

@@ -27,7 +27,8 @@ def _summary_row(summary: ColumnSummary) -> str:
     question = f'<div class="soft">{escape(summary.column.question)}</div>' if summary.column.question else ""
     return (
         f'<tr><th scope="row">{escape(summary.column.label)}{lower}{question}</th>'
-        f'<td class="n big">{number(found.mean)}</td>'
+        f'<td class="n big">{number(found.mean)}<span class="narrow" aria-hidden="true">'
+        f"{number(found.low)}–{number(found.high)}</span></td>"
         f'<td class="n">{number(found.low)} to {number(found.high)}</td>'
         f"<td>{sparkline(summary)}</td>"
         f'<td class="n">{found.n:,}{missing}</td></tr>'
