@@ -45,10 +45,13 @@ def ship_evaluator(start: EncoderStart, target: Path, made: Made) -> Path:
 
 
 def ship_language_model(start: LanguageStart, target: Path, made: Made) -> Path:
+    """The same; config.json says of the weights what they do not say themselves."""
     stored = compressed(plain_weights(start.network))
     need("safetensors.torch").save_file(stored, target / WEIGHTS)
     words = _words(start.tokenizer, target)
     shape = start.network.shape
+    told = {"num_attention_heads": shape.heads, "rope_theta": shape.theta, "rms_norm_eps": shape.epsilon}
+    (target / "config.json").write_text(json.dumps(told), encoding="utf-8")
     folder = export_judge_lm(
         {name: value.numpy() for name, value in stored.items()},
         target / "model",

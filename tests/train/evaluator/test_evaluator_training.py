@@ -1,0 +1,204 @@
+"""Both recipes of the bundled models end to end on made-up rows; what they leave opens in the product's roles."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tomllib
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from quintet.errors import InputError
+from quintet.models.open import open_model
+from quintet.train import recipe
+from quintet.train.evaluator import building, language_network, starting
+from quintet.train.evaluator import run as evaluator_run
+from quintet.train.evaluator.groups import QUESTIONS
+from quintet.train.evaluator.language_texts import Reading, dialogue_form, readings, summary_form, tokenised
+from quintet.train.evaluator.packing import Frame
+from quintet.train.export_graph import Codes
+from quintet.train.run import Trained, run_recipe
+
+NAMES = ("evaluator", "judge-lm")
+ROLES = {"evaluator": "judge", "judge-lm": "causal-lm"}
+LONGER = "max_steps = 40\ntokens = 1024\nrate = 0.003\n"
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory):
+    done: dict[str, Trained] = {}
+
+    def get(name: str) -> Trained:
+        if name not in done:
+            done[name] = run_recipe(name, out=tmp_path_factory.mktemp(name), smoke=True, device="cpu")
+        return done[name]
+
+    return get
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_run_leaves_what_is_bundled(name: str, trained) -> None:
+    made = trained(name)
+    folder = made.folder
+    table = tomllib.loads((folder / "model.toml").read_text(encoding="utf-8"))
+    assert table["role"] == ROLES[name]
+    assert table["recipe_sha256"] == recipe.load(name, smoke=True).digest
+    assert table["release"] == "yes"
+    assert set(table["sha256"]) == {"model.onnx", "tokenizer.json"}
+    assert {one["licence"] for one in table["data"]} == {"made up for quintet"}
+    card = (folder / "CARD.md").read_text(encoding="utf-8")
+    assert "Not checked against benchmarks" in card
+    assert "| dialogues.jsonl | 12 | made up for quintet | yes |" in card
+    log = [json.loads(line) for line in (folder.parent / "run" / "log.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in log] == [1, 2, 3, 4]
+    assert made.figures["score"] == log[-1]["dev_score"]
+    if find_spec("matplotlib"):
+        assert (folder.parent / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_judge_says_what_the_network_says(trained, tmp_path: Path) -> None:
+    """The folder's graph holds int8 weights, so it is compared with the same weights in float32."""
+    made = trained("evaluator")
+    judge = open_model(f"dir:{made.folder}", "judge")
+    assert judge.questions == tuple(QUESTIONS)
+    output, grounds = "Arlow opened a new library.", "The town of Arlow opened a new library on Monday."
+    found = judge.judge([(output, (grounds,))])[0]
+    start = starting.open_encoder(f"dir:{made.folder.parent}", ())
+    frame = Frame(start.tokenizer, 128)
+    ids, size = frame.framed(frame.encoded([output])[0].ids, frame.encoded([grounds])[0].ids)
+    row = torch.tensor([ids])
+    places = torch.arange(len(ids))[None]
+    with torch.no_grad():
+        answers = start.network.eval()(
+            row, (places >= size + 2).long(), torch.ones_like(row).bool(), (places >= 1) & (places <= size)
+        )
+    assert list(found.heads.values()) == pytest.approx(answers.questions[0].tolist(), abs=0.03)
+    assert list(found.entailment) == pytest.approx(torch.softmax(answers.entailment[0], 0).tolist(), abs=0.03)
+    assert list(found.words) == pytest.approx(torch.sigmoid(answers.words[0, 1 : size + 1]).tolist(), abs=0.03)
+
+
+def test_the_language_model_says_what_the_network_says(trained) -> None:
+    made = trained("judge-lm")
+    scores = open_model(f"dir:{made.folder}", "causal-lm").log_probs([(dialogue_form(["Hello."]), " Hi there")])[0]
+    start = starting.open_language_model(f"dir:{made.folder.parent}", ())
+    for module in start.network.modules():
+        if isinstance(module, language_network.RoundedLinear):
+            module.rounded = False
+    before, own = (one.ids for one in start.tokenizer.encode_batch([dialogue_form(["Hello."]), " Hi there"]))
+    ids = torch.tensor([[start.tokenizer.token_to_id("<|endoftext|>"), *before, *own]])
+    with torch.no_grad():
+        logp = torch.log_softmax(start.network.logits(start.network(ids))[0], -1)
+    wanted = [float(logp[len(before) + place, token]) for place, token in enumerate(own)]
+    assert list(scores.log_probs) == pytest.approx(wanted, abs=1e-3)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_run_that_was_cut_off_ends_with_the_same_bytes(name: str, tmp_path: Path, trained) -> None:
+    whole = trained(name).folder.parent
+    shutil.copytree(whole, tmp_path / "cut")
+    shutil.rmtree(tmp_path / "cut" / "model")
+    (tmp_path / "cut" / "weights.safetensors").unlink()
+    shutil.rmtree(max((tmp_path / "cut" / "run" / "checkpoints").glob("step-*")))
+    steps: list[int] = []
+    run_recipe(name, out=tmp_path / "cut", smoke=True, device="cpu", progress=lambda *a: steps.append(a[1]))
+    assert steps == [3, 4]
+    for file in ("weights.safetensors", "model/model.onnx", "model/model.toml"):
+        assert (tmp_path / "cut" / file).read_bytes() == (whole / file).read_bytes(), file
+
+
+def test_two_runs_give_the_same_bytes(tmp_path: Path, trained) -> None:
+    again = run_recipe("judge-lm", out=tmp_path, smoke=True, device="cpu").folder
+    assert (again / "model.onnx").read_bytes() == (trained("judge-lm").folder / "model.onnx").read_bytes()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_loss_falls_and_a_run_can_start_from_another(name: str, tmp_path: Path, trained) -> None:
+    text = (Path(recipe.__file__).parent / "recipes" / f"{name}.toml").read_text(encoding="utf-8")
+    text = text.replace("masked_share = 0.25", "masked_share = 0.0")
+    changed = text[: text.index("[smoke.train]")] + f"[smoke.train]\n{LONGER}evaluate_every = 40\n"
+    (tmp_path / "longer.toml").write_text(changed, encoding="utf-8")
+    start = f"dir:{trained(name).folder.parent}"
+    made = run_recipe(tmp_path / "longer.toml", out=tmp_path / "out", smoke=True, start=start, device="cpu")
+    log = [json.loads(line) for line in (tmp_path / "out" / "run" / "log.jsonl").read_text().splitlines()]
+    losses = [row["loss"] for row in log]
+    assert np.mean(losses[-8:]) < np.mean(losses[:8]) - 0.05
+    assert made.recipe.digest != recipe.load(name, smoke=True).digest
+
+
+def test_other_settings_in_the_same_folder_are_refused(tmp_path: Path, trained) -> None:
+    shutil.copytree(trained("judge-lm").folder.parent, tmp_path / "run")
+    text = (Path(recipe.__file__).parent / "recipes" / "judge-lm.toml").read_text(encoding="utf-8")
+    (tmp_path / "other.toml").write_text(text.replace("rate = 0.001", "rate = 0.002"), encoding="utf-8")
+    with pytest.raises(InputError, match="holds a run with other settings or data"):
+        run_recipe(tmp_path / "other.toml", out=tmp_path / "run", smoke=True, device="cpu")
+
+
+def test_processes_do_not_change_the_examples(tables, neighbours, times) -> None:
+    start = starting.open_encoder("tiny:bert", [*tables.turns, *tables.sentences])
+    frame = Frame(start.tokenizer, 64)
+    one, two = (building.build(tables, neighbours, times, frame, 3, 2, processes) for processes in (1, 2))
+    for name in vars(one):
+        assert (getattr(one, name) == getattr(two, name)).all(), name
+
+
+def test_the_bundled_encoder_comes_back_from_its_graph() -> None:
+    """Vectors of the encoder that training starts from are those of the bundled model."""
+    start = starting.open_encoder("bundled:gte-small", ())
+    ids = torch.tensor([start.tokenizer.encode("The cat sat on the mat.").ids])
+    with torch.no_grad():
+        states = start.network.enc.eval()(ids, torch.zeros_like(ids), torch.ones_like(ids).bool())[0]
+    told = open_model("bundled:gte-small", "embedder").embed(["The cat sat on the mat."], 12)[0]
+    inner = torch.from_numpy(np.asarray(told.vectors, np.float32))
+    assert float(torch.nn.functional.cosine_similarity(states, inner).min()) > 0.9999
+
+
+def test_the_grid_is_what_is_exported() -> None:
+    torch.manual_seed(0)
+    layer = language_network.RoundedLinear(64, 5, bias=False)
+    x = torch.randn(3, 64)
+    stored = language_network.compressed({"blocks.0.q.weight": layer.weight.detach()})
+    parts = {name.partition("|")[2]: value.numpy() for name, value in stored.items()}
+    written = torch.from_numpy(Codes(parts["q"], parts["d"], parts["z"]).matrix())
+    assert torch.equal(language_network.expanded(stored)["blocks.0.q.weight"], written)
+    assert torch.allclose(layer(x), x @ written.T, atol=1e-5)
+    assert float((written - layer.weight).abs().max()) < 0.6 * float(layer.weight.max() - layer.weight.min()) / 15
+    layer(x).sum().backward()
+    assert torch.allclose(layer.weight.grad, x.sum(0).expand(5, 64), atol=1e-5), "straight through"
+
+
+def test_the_language_model_reads_the_forms_that_are_asked(tables) -> None:
+    from random import Random
+
+    from quintet.train.evaluator.groups import Times
+
+    found = list(readings(tables, Times({}), Random(0)))
+    assert all(piece.startswith(" ") and piece.endswith("\n") for one in found for piece in one.pieces)
+    assert {one.before[-6:] for one in found if "TL;DR" in one.before} == {"TL;DR:"}
+    assert summary_form("A.") == "A.\n\nTL;DR:"
+    assert dialogue_form(["a", "b"], "f") == "f\n\n- a\n- b\n-"
+    start = starting.open_language_model("tiny:gpt2", [*tables.turns])
+    reading = Reading("-", (" hello\n", " you\n"))
+    tokens = tokenised([reading], start.tokenizer, 0)[0]
+    counted = start.tokenizer.decode(list(tokens.ids[tokens.counted]))
+    assert counted.split() == ["hello", "you"]
+    assert not tokens.counted[:2].any()
+
+
+def test_what_cannot_be_started_from_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="bundled:gte-small, dir:FOLDER"):
+        starting.open_encoder("roberta-base", ())
+    made = recipe.load("evaluator", smoke=True)
+    wrong = replace(made, data=replace(made.data, builder="evaluator.jury"))
+    with pytest.raises(InputError, match="unknown builder"):
+        evaluator_run.carry_out(wrong, tmp_path, tmp_path, True, "cpu", None, False)
+
+
+def test_weights_keep_their_names(trained) -> None:
+    names = set(load_file(trained("evaluator").folder.parent / "weights.safetensors"))
+    assert {"enc.word.weight", "enc.layers.0.qkv.weight", "pool.weight", "heads.bias", "mlm.norm.weight"} <= names
