@@ -1,16 +1,19 @@
 """Builds the folders of the bundled evaluator and language model from trained weights, and prints their catalogue rows.
 
     python scripts/build_evaluator.py encoder WEIGHTS.safetensors TOKENIZER.json OUT --questions sel,coh,… [--fp32]
+        [--samples FILE.jsonl]
     python scripts/build_evaluator.py lm WEIGHTS.safetensors TOKENIZER.json OUT [--fp32]
 
 Needs `onnx` and `safetensors`. The same weights give the same bytes. --fp32 writes the full model, for comparison: open
-it as `dir:OUT`.
+it as `dir:OUT`. --samples (rows with output and source, some hundred of the kinds that will be judged) writes the
+encoder with 8-bit arithmetic.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 from pathlib import Path
 
 from quintet.train.export_evaluator import export_evaluator, read_weights
@@ -26,12 +29,15 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--questions", default="", help="heads of the encoder in their order, with commas between them")
     parser.add_argument("--fp32", action="store_true")
+    parser.add_argument("--samples", type=Path)
     asked = parser.parse_args()
     weights = read_weights(asked.weights)
     if asked.kind == "encoder":
         questions = [name.strip() for name in asked.questions.split(",")]
-        precision = "fp32" if asked.fp32 else "int8"
-        export_evaluator(weights, asked.out, asked.tokenizer, questions, precision=precision)
+        precision = "fp32" if asked.fp32 else "int8-arithmetic" if asked.samples else "int8"
+        rows = [json.loads(line) for line in asked.samples.open(encoding="utf-8")] if asked.samples else []
+        samples = [(row["output"], row.get("source") or "") for row in rows]
+        export_evaluator(weights, asked.out, asked.tokenizer, questions, precision=precision, samples=samples)
     else:
         if asked.fp32:
             weights = {k: v.matrix() if isinstance(v, Codes) else v for k, v in together(weights).items()}

@@ -143,9 +143,11 @@ def export_evaluator(
     *,
     name: str = "evaluator",
     precision: str = "int8",
+    samples: Sequence[tuple[str, str]] = (),
 ) -> Path:
-    """model.onnx, model.toml and tokenizer.json in `folder`, to be opened by `dir:`; precision int8 or fp32."""
-    made = _Evaluator(weights, precision == "int8")
+    """model.onnx, model.toml and tokenizer.json in `folder`, to be opened by `dir:`; precision int8 (weights), fp32, or
+    int8-arithmetic, which finds its scales on `samples` (outputs and grounds)."""
+    made = _made(weights, precision, tokenizer, samples)
     asked = len(made.array("heads.bias"))
     if asked != len(questions):
         raise ModelError(f"the weights have {asked} heads, and {len(questions)} questions are named")
@@ -167,6 +169,16 @@ aliases = {{ {aliases} }}
         encoding="utf-8",
     )
     return folder
+
+
+def _made(weights: Weights, precision: str, tokenizer: Path, samples: Sequence[tuple[str, str]]) -> _Evaluator:
+    if precision != "int8-arithmetic":
+        return _Evaluator(weights, precision == "int8")
+    from quintet.train.export_integer import IntegerEvaluator, watch
+
+    if not samples:
+        raise ModelError("8-bit arithmetic needs sample texts to find its scales on")
+    return IntegerEvaluator(weights, watch(weights, tokenizer, samples))
 
 
 def tidy_tokenizer(source: Path, target: Path) -> None:
