@@ -26,6 +26,7 @@ from quintet.core.parameters import build
 from quintet.core.score import Score
 from quintet.data.benchmark import Benchmark
 from quintet.engine.plan import Column, Plan
+from quintet.errors import ModelError
 from quintet.metrics import metrics as registry
 from quintet.metrics.evaluator.blended import Evaluator
 
@@ -234,4 +235,8 @@ def evaluated(benchmark: Benchmark) -> list[str]:
 
 
 def signatures(benchmark: Benchmark, dims: Sequence[str], models: Models) -> dict[str, str]:
-    return {c.label: c.metric.signature for c in _plan(benchmark, dims, False, models).columns}
+    """By dimension; none where a model is not there, as with a study of models that are not bundled."""
+    try:
+        return {c.label: c.metric.signature for c in _plan(benchmark, dims, False, models).columns}
+    except ModelError:
+        return {}

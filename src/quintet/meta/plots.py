@@ -56,7 +56,7 @@ _STYLE: Any = {
 }
 
 
-def _draw(path: str | Path, size: tuple[float, float], paint: Callable[[Figure], None]) -> Path:
+def draw(path: str | Path, size: tuple[float, float], paint: Callable[[Figure], None]) -> Path:
     """Paints a figure in the house style and writes it."""
     target = Path(path)
     if target.suffix.lower() not in SUFFIXES:
@@ -170,7 +170,7 @@ def bars(records: Sequence[Record], path: str | Path, statistic: str = "") -> Pa
 
     group = max(0.16 * count + 0.25, _LETTER * max(map(len, wall.dimensions)) + 0.1)
     broad = min(12.0, max(3.4, 0.6 + len(wall.dimensions) * group))
-    return _draw(path, (broad, 2.9), paint)
+    return draw(path, (broad, 2.9), paint)
 
 
 def _wrapped(text: str, inches: float) -> str:
@@ -223,7 +223,7 @@ def heat_map(records: Sequence[Record], path: str | Path, statistic: str = "") -
 
     longest = max(len(row) for row in rows)
     size = (1.3 + _LETTER * longest + 0.55 * len(wall.dimensions), 1.2 + 0.27 * len(rows))
-    return _draw(path, size, paint)
+    return draw(path, size, paint)
 
 
 def agreement(records: Sequence[Record], path: str | Path, statistic: str = "") -> Path:
@@ -270,7 +270,7 @@ def agreement(records: Sequence[Record], path: str | Path, statistic: str = "") 
 
     longest = max(len(metric) for metric in wall.metrics)
     size = (_LETTER * longest + 2.15 * across, 0.85 + down * (0.42 + 0.2 * len(order)))
-    return _draw(path, size, paint)
+    return draw(path, size, paint)
 
 
 def scatter(
@@ -308,7 +308,7 @@ def scatter(
         axes.set_ylabel(labels[1])
         axes.set_title("" if record is None else record.line(), loc="left")
 
-    return _draw(path, (3.4, 2.8), paint)
+    return draw(path, (3.4, 2.8), paint)
 
 
 def draw_all(records: Sequence[Record], folder: str | Path, suffixes: Sequence[str] = SUFFIXES) -> list[Path]:
@@ -323,8 +323,8 @@ def draw_all(records: Sequence[Record], folder: str | Path, suffixes: Sequence[s
         excluded = "-without-" + "-".join(part[0].excluded) if part[0].excluded else ""
         variant = f"-{part[0].variant}" if part[0].variant else ""
         stem = _file_name(f"{part[0].set or 'ratings'}{variant}-{part[0].level}{excluded}")
-        for name, draw in (("bars", bars), ("heat-map", heat_map), ("agreement", agreement)):
-            written += [draw(part, Path(folder) / f"{stem}-{name}{suffix}") for suffix in suffixes]
+        for name, picture in (("bars", bars), ("heat-map", heat_map), ("agreement", agreement)):
+            written += [picture(part, Path(folder) / f"{stem}-{name}{suffix}") for suffix in suffixes]
         told = Path(folder) / f"{stem}-caption.txt"
         told.write_text(caption(part) + "\n", encoding="utf-8")
         written.append(told)
