@@ -1,12 +1,12 @@
 """Build and tokenise all groups in parallel; one npz a shard."""
 from __future__ import annotations
 
-import multiprocessing as mp, os, sys, time
+import json, multiprocessing as mp, os, sys, time
 
 import numpy as np
 
 from .examples import Builder, KINDS, Tables
-from .net import DISTIL, NAMES
+from .net import NAMES
 
 MAXLEN = 448
 G = {}
@@ -32,7 +32,7 @@ def work(job):
     kind, part, of, seed, out = job
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     T, tn, sn, tok = G["T"], G["tn"], G["sn"], G["tok"]
-    b = Builder(T, tn, sn, seed * 1000 + part)
+    b = Builder(T, tn, sn, seed * 1000 + part, G["near"])
     ids, ln, la, task, y, rank, gid, lab = [], [], [], [], [], [], [], []
     ng = 0
     buf = []
@@ -68,17 +68,21 @@ def work(job):
     return kind, part, ng, len(ln), int(sum(ln))
 
 
-def main(data, tokpath, mined, out, procs, shards, limit=None, seed=7, share=1):
+def main(data, tokpath, mined, out, procs, shards, limit=None, seed=7, kinds="", near=""):
     t0 = time.time()
     os.makedirs(out, exist_ok=True)
-    G["T"] = Tables(data, limit)
-    m = np.load(mined)
-    G["tn"], G["sn"] = m["turns"], m["sents"]
-    G["tok"] = tokenizer(tokpath)
-    assert len(G["tn"]) == len(G["T"].turns) and len(G["sn"]) == len(G["T"].sents)
+    G["T"] = Tables(data, limit); G["tok"] = tokenizer(tokpath); G["near"] = json.load(open(near)) if near else {}
+    G["tn"] = G["sn"] = None
+    if mined != "-":  # written by the miner, which may still be at work
+        while not os.path.exists(mined):
+            time.sleep(0.2)
+        m = np.load(mined); G["tn"], G["sn"] = m["turns"], m["sents"]
+        assert len(G["tn"]) == len(G["T"].turns) and len(G["sn"]) == len(G["T"].sents)
+    print("tables", round(time.time() - t0, 1), flush=True)
     n = {"sel": shards, "con": shards, "acc": shards}
-    size = {k: n.get(k, max(1, shards // 2)) for k in KINDS}
-    jobs = [(k, p * share + seed % share, size[k] * share, seed, f"{out}/{k}_{p}.npz") for k in KINDS for p in range(size[k])]  # one part in `share`
+    use = kinds.split(",") if kinds else KINDS
+    size = {k: n.get(k, max(1, shards // 2)) for k in use}
+    jobs = [(k, p, size[k], seed, f"{out}/{k}_{p}.npz") for k in use for p in range(size[k])]
     tot = {}
     if procs <= 1:
         it = map(work, jobs)
@@ -93,5 +97,5 @@ def main(data, tokpath, mined, out, procs, shards, limit=None, seed=7, share=1):
 
 if __name__ == "__main__":
     a = sys.argv
-    kw = {k: int(v) for k, v in (x.split("=") for x in a[7:])}
+    kw = {k: int(v) if v.isdigit() else v for k, v in (x.split("=") for x in a[7:])}
     main(a[1], a[2], a[3], a[4], int(a[5]), int(a[6]), **kw)

@@ -62,7 +62,8 @@ def style(t, r):
 
 
 class Builder:
-    def __init__(self, T, turn_nb, sent_nb, seed):
+    def __init__(self, T, turn_nb, sent_nb, seed, near=None):
+        self.near = near or {}
         self.T, self.tn, self.sn, self.r = T, turn_nb, sent_nb, random.Random(seed)
         self.by_source = {}
         for d in T.dialogues:
@@ -71,7 +72,7 @@ class Builder:
     # ---- dialogue
     def sel(self, part, of):
         T, r = self.T, self.r
-        rep = {"topical": 2.5, "cmudog": 0.7, "convai2": 2.0, "convai2x": 0.8, "sgd": 0.3, "qmsum": 0.25, "ni:task573": 0.3, "ni:task1500": 0.1, "ni:task1501": 0.1}
+        rep = {"topical": 2.5, "cmudog": 0.8, "convai2": 2.5, "convai2x": 1.2, "sgd": 0.25, "qmsum": 0.2, "ni:task573": 0.25, "ni:task1500": 0.1, "ni:task1501": 0.1}
         for di in range(part, len(T.dialogues), of):
             d = T.dialogues[di]; t = d["t"]
             for i in range(1, len(t)):
@@ -92,7 +93,7 @@ class Builder:
         t = d["t"]; c = ctx(t[:i], r); pos = style(t[i], r)
         g = [(pos, c, 1, None)]
         # mostly foreign replies of the same register: too many on-topic negatives teach the head to punish staying on topic
-        kinds = r.sample(["random", "random", "random", "source", "source", "source", "lenmatch", "lenmatch", "nb", "nb", "same", "generic", "corrupt", "repeat", "mix"], 3)
+        kinds = r.sample(["random"] * 4 + ["source"] * 5 + ["lenmatch"] * 3 + ["nb", "generic", "corrupt", "repeat"], 3)
         for k in kinds:
             n = None
             if k == "nb":
@@ -125,35 +126,36 @@ class Builder:
                 g.append((style(n, r), c, 0, None))
         return "sel", g, True
 
-    def rate(self, part, of):
+    def abac(self, part, of):
+        """A reply against the nearest replies of other dialogues; and (abba) against its own previous turn with the roles swapped."""
         T, r = self.T, self.r
-        lab = {"Excellent": 1.0, "Good": 0.7, "Passable": 0.2, "Not Good": 0.05, "Poor": 0.0}
-        for d in T.dialogues[part::of]:
-            t = d["t"]
+        for di in range(part, len(T.dialogues), of):
+            d = T.dialogues[di]; t = d["t"]
+            p = {"topical": 0.25, "convai2": 0.25, "cmudog": 0.12}.get(d["s"], 0.04)
             for i in range(1, len(t)):
-                c = ctx(t[:i], r, r.choice([2, 3, 4]))
-                if d["s"] == "topical" and d["r"][i] in lab:
-                    y = lab[d["r"][i]]
-                    for _ in range(3 if y < 0.5 else 1):
-                        if y > 0.5 and r.random() < 0.5:
-                            continue
-                        yield "rate", [(style(t[i], r), c, y, None)], False
-                    if y == 1.0 and "Personal" not in d["k"][i] and r.random() < 0.5:
-                        yield "rate", [(t[i], c, 1, None), (r.choice(GENERIC) if r.random() < 0.5 else T.turns[r.choice(self.tn[d["o"] + i - 1])], c, 0, None)], True
-                if d["s"] == "convai2" and not d["h"][i]:
-                    if d["ts"][i] is not None:
-                        for _ in range(2):
-                            yield "rate", [(style(t[i], r), c, float(d["ts"][i]), None)], False
-                    elif d.get("e"):
-                        yield "rate", [(style(t[i], r), c, (d["e"] - 1) / 4 * 0.8 + 0.1, None)], False
+                if r.random() < p and len(t[i].split()) > 2:
+                    c = ctx(t[:i], r)
+                    yield "abac", [(style(t[i], r), c, 1, None)] + [(style(T.turns[r.choice(self.tn[d["o"] + i])], r), c, 0, None) for _ in range(2)], True
+                if r.random() < p and len(t[i].split()) > 2 and len(t[i - 1].split()) > 2:
+                    yield "abba", [(style(t[i], r), t[i - 1], 1, None), (style(t[i - 1], r), t[i], 0, None)], True
 
-    def hum(self, part, of):
+    def ord(self, part, of):
+        """Two neighbouring blocks of sentences, in order and swapped."""
         T, r = self.T, self.r
-        hs = [(d, i) for d in T.dialogues if d["s"] == "convai2" for i in range(1, len(d["t"]))]
-        H = [x for x in hs if x[0]["h"][x[1]]]; B = [x for x in hs if not x[0]["h"][x[1]]]
-        for d, i in H[part::of]:
-            e, j = r.choice(B)
-            yield "hum", [(style(d["t"][i], r), ctx(d["t"][:i], r), 1, None), (style(e["t"][j], r), ctx(e["t"][:j], r), 0, None)], True
+
+        def pair(x):
+            k = r.randrange(1, len(x)); a, b = " ".join(x[max(0, k - r.choice([1, 1, 2, 3])):k]), " ".join(x[k:k + r.choice([1, 1, 2, 3])])
+            return "ord", [(a, b, 1, None), (b, a, 0, None)], True
+        for di in range(part, len(T.documents), of):
+            d = T.documents[di]
+            if len(d["S"]) >= 4:
+                for _ in range({"cnndm": 2, "bbc": 2, "xsum": 2}.get(d["s"], 1)):
+                    k = r.randrange(max(1, len(d["S"]) - 6)); yield pair(d["S"][k:k + 6])
+            if len(d["u"]) > 1:
+                yield pair(d["u"])
+        for x in T.stories[part::of]:
+            if r.random() < 0.5:
+                yield pair(x)
 
     def gro(self, part, of):
         T, r = self.T, self.r
@@ -202,18 +204,18 @@ class Builder:
             d = T.documents[di]
             o, n = d["uo"]
             if len(d["u"]) >= 2 and n:
-                for _ in range(3 if d["s"] in ("cnndm", "qmsum") else 1):
+                for _ in range(4 if d["s"] in ("cnndm", "qmsum") else 1):
                     yield d["u"], o, n, di
             o, n = d["o"]
             if n >= 5:
-                for _ in range({"cnndm": 4, "bbc": 2, "xsum": 3, "scitldr": 1}.get(d["s"], 0)):
+                for _ in range({"cnndm": 6, "bbc": 4, "xsum": 5, "scitldr": 1}.get(d["s"], 0)):
                     k = r.choice([3, 3, 4, 5]); a = 0 if r.random() < 0.4 else r.randrange(max(1, n - k))
                     yield T.sents[o + a:o + a + min(k, n - a)], o + a, min(k, n - a), di
 
     def _incoherent(self, s, o, n, di):
         """One corruption of a list of sentences; o is the row of its first sentence among the mined ones."""
         T, r = self.T, self.r
-        s = list(s); k = r.choice(["shuffle", "swap", "nb", "nb", "nb2", "dup", "jump", "cut", "frag", "order", "far", "garble"])
+        s = list(s); k = r.choice(["shuffle", "swap", "nb", "nb", "nb2", "dup", "dup", "jump", "cut", "frag", "order", "far", "garble", "contra", "tail"])
         if k == "shuffle":
             q = list(s); r.shuffle(q); s = q
         elif k == "swap" and len(s) > 2:
@@ -236,6 +238,11 @@ class Builder:
                 i = r.randrange(len(s)); w = s[i].split(); s[i] = " ".join(w[len(w) // 3:])
         elif k == "frag":
             w = r.choice(s).split(); a = r.randrange(max(1, len(w) - 3)); s.insert(r.randrange(len(s) + 1), " ".join(w[a:a + r.choice([2, 3, 5])]) + ".")
+        elif k == "contra":  # the same thing said again, but differently
+            x = r.choice(s); e = noise.factual(x, r, [q[2] for y in s for q in noise.entities(y)], [], [])
+            s.insert(r.randrange(len(s) + 1), e[0] if e else x)
+        elif k == "tail":  # a text that breaks off, or begins in the middle
+            w = s[-1].split(); s[-1] = " ".join(w[:max(2, r.randrange(len(w) // 3, max(len(w) // 3 + 1, len(w) - 1)))]).rstrip(".,")
         elif k == "far":
             s = [T.sents[r.randrange(len(T.sents))] if r.random() < 0.6 else x for x in s]
         elif k == "garble":
@@ -291,26 +298,32 @@ class Builder:
             if len(d["S"]) < 6 or not d["u"]:
                 continue
             doc = " ".join(d["S"]); full = " ".join(d["u"])
-            for _ in range({"cnndm": 5, "bbc": 2, "xsum": 3}.get(d["s"], 1)):
+            for _ in range({"cnndm": 3, "bbc": 1, "xsum": 2}.get(d["s"], 1)):
                 g = [(full, doc, 1, None)]
-                for k in r.sample(["tail", "nbsum", "partial", "mixed", "copy_tail"], 2):
-                    m = max(1, len(d["u"]))
-                    if k in ("tail", "copy_tail"):
-                        lo = len(d["S"]) // 2; x = r.sample(d["S"][lo:], min(m, len(d["S"]) - lo))
+                m = max(1, len(d["u"])); half = len(d["S"]) // 2
+                for k in r.sample(["lead", "tail", "tail", "nbsum", "partial", "partial", "mixed", "half"], 3):
+                    y = 0.0
+                    if k == "lead":
+                        x, y = d["S"][:m], 0.75
+                    elif k == "half":
+                        x, y = r.sample(d["S"][:half], min(m, half)), 0.4
+                    elif k == "tail":
+                        x, y = r.sample(d["S"][half:], min(m, len(d["S"]) - half)), 0.15
                     elif k == "nbsum":
                         o, n = d["uo"] if d["uo"][1] else d["o"]
                         if not n:
                             continue
-                        e = T.documents[T.sent_doc[r.choice(self.sn[o + r.randrange(n)])]]; x = e["u"]
+                        x = T.documents[T.sent_doc[r.choice(self.sn[o + r.randrange(n)])]]["u"]
                     elif k == "partial":
                         if len(d["u"]) < 2:
                             continue
-                        x = r.sample(d["u"], max(1, len(d["u"]) // 3))
+                        q = r.randrange(1, len(d["u"])); keep = set(r.sample(range(len(d["u"])), q)); x, y = [z for j, z in enumerate(d["u"]) if j in keep], 0.25 + 0.55 * q / len(d["u"])
                     else:
-                        x = [y if r.random() < 0.5 else r.choice(d["S"][len(d["S"]) // 3:]) for y in d["u"]]
+                        x = [z if r.random() < 0.5 else r.choice(d["S"][len(d["S"]) // 3:]) for z in d["u"]]
+                        y = 0.35 if d["u"][0] in x else 0.2
                         if x == d["u"]:
                             continue
-                    g.append((" ".join(x), doc, 0, None))
+                    g.append((" ".join(x), doc, y, None))
                 yield "rel", g, True
 
     def cov(self, part, of):
@@ -345,28 +358,33 @@ class Builder:
 
     def acc(self, part, of):
         T, r = self.T, self.r
-        pools = [T.turns, T.sents, T.turns, T.sents]
-        N = (len(T.turns) + len(T.sents)) // 7
+        N = (len(T.turns) + len(T.sents)) // 6
+        multi = [d for d in T.documents if len(d["u"]) >= 2 or len(d["S"]) >= 4]
         for k in range(part, N, of):
-            if r.random() < 0.12:
-                t = r.choice(r.choice(T.d2t)["r"])
-            elif r.random() < 0.1:
-                s = r.choice(T.stories); a = r.randrange(4); t = " ".join(s[a:a + r.choice([1, 2])])
-            elif r.random() < 0.3:
-                i = r.randrange(len(T.sents) - 4); t = " ".join(T.sents[i:i + r.choice([2, 3])])
+            x = r.random()
+            if x < 0.1:
+                t = [r.choice(r.choice(T.d2t)["r"])]
+            elif x < 0.17:
+                s = r.choice(T.stories); a = r.randrange(4); t = s[a:a + r.choice([1, 2, 3])]
+            elif x < 0.42:  # summaries and leads of several sentences
+                d = r.choice(multi); q = r.choice([2, 3, 3, 4])
+                t = d["u"][:5] if len(d["u"]) >= 2 and r.random() < 0.5 else (d["S"][:q] if r.random() < 0.5 else d["S"][(z := r.randrange(max(1, len(d["S"]) - q))):z + q])
             else:
-                t = r.choice(r.choice(pools))
-            if not 3 <= len(t.split()) <= 90:
+                t = [r.choice(T.turns if r.random() < 0.45 else T.sents)]
+            if not t or not 3 <= sum(len(y.split()) for y in t) <= 110:
                 continue
-            pool = [T.turns[r.randrange(len(T.turns))], T.sents[r.randrange(len(T.sents))], t, t]
-            g = [(style(t, r), "", 1, None), (style(noise.corrupt(t, r, pool), r), "", 0, None)]
-            if r.random() < 0.4:
-                g.append((style(noise.corrupt(t, r, pool), r), "", 0, None))
-            yield "acc", g, True
+            pool = [T.turns[r.randrange(len(T.turns))], T.sents[r.randrange(len(T.sents))], *t[:2], t[0]]
+            g = [(style(" ".join(t), r), "", 1, None)]
+            for n in ([1, 3] if r.random() < 0.35 else [r.choice([1, 1, 2, 3])]):
+                bad = noise.system_error(t, r, pool, n)
+                if bad.lower() != g[0][0].lower():
+                    g.append((style(bad, r), "", 0.25 if n == 1 else 0.0, None))
+            if len(g) > 1:
+                yield "acc", g, True
         for x in T.accept[part::of]:
             if x[0] == "p":
                 yield "acc", [(x[1], "", 1, None), (x[2], "", 0, None)], True
-            else:
+            elif not (isinstance(x[2], float) and x[1].islower() and r.random() < 0.6):  # fewer search queries
                 yield "acc", [(x[1], "", x[2], None)], False
         for mt, pe, da, hter, *_ in T.mlqe[part::of]:
             if hter and hter > 0.25:
@@ -462,6 +480,8 @@ class Builder:
         for i in range(part, len(rows), of):
             s, p, h, y = rows[i]; y = lab[y]
             yield "nli", [(style(h, r), p, y, None)], False
+            if r.random() < 0.4:  # the same question with the premise among other sentences
+                yield "nli", [(style(h, r), self._hide(p, r, r.choice([1, 2, 3, 5])), y, None)], False
             if r.random() < (0.35 if s == "snli" else 0.8):  # the premise hidden in a longer text: not supported stays not supported
                 k = r.choice([2, 4, 8, 14]); a = r.randrange(max(1, len(T.sents) - k))
                 fill = T.sents[a:a + k] if r.random() < 0.6 else [rows[r.randrange(len(rows))][1] for _ in range(k)]
@@ -470,22 +490,68 @@ class Builder:
             if r.random() < 0.15:
                 yield "con", [(style(h, r), p, 1 if y == 0 else 0, None)], False
 
+    def _hide(self, sent, r, k=None):
+        """A sentence among others of one foreign text (half of them from the nearest texts)."""
+        T = self.T; k = k or r.choice([0, 1, 2, 4, 8, 12])
+        if not k:
+            return sent
+        a = r.randrange(max(1, len(T.sents) - k)); f = T.sents[a:a + k]
+        f.insert(r.randrange(len(f) + 1), sent)
+        return " ".join(f)
+
+    def pair(self, part, of):
+        """Paraphrases as evidence: the claim says in other words what one sentence of the window says."""
+        T, r = self.T, self.r
+        for x in T.adequacy[part::of]:
+            a, b, y = x[1], x[2], x[3]
+            lab = 1 if y >= 0.9 else 0 if y <= 0.5 else None
+            if x[0] == "mrpc":
+                lab = 1 if y > 0.8 else None
+            if lab is None or len(a.split()) < 4:
+                continue
+            B = self._hide(b, r)
+            if lab == 0:
+                if y > 0.25 or r.random() < 0.4:
+                    yield "con", [(style(a, r), B, 0, None)], False
+                continue
+            g = [(style(a, r), B, 1, [])]
+            e = noise.factual(a, r, [q[2] for q in noise.entities(T.sents[r.randrange(len(T.sents))])], [], noise.phrases(T.sents[r.randrange(len(T.sents))]), self.near)
+            if e:
+                g.append((e[0], B, 0, e[1]))
+            yield "con", g, True
+        for mt, pe, da, hter, tok, tags in T.mlqe[part::of]:
+            if len(pe.split()) < 5 or r.random() < 0.35:
+                continue
+            if da >= 82 or hter is not None and hter < 0.12:
+                a, B = (mt, pe) if r.random() < 0.8 else (pe, mt)
+                B = self._hide(B, r); g = [(style(a, r), B, 1, [])]
+                o = T.sents[r.randrange(len(T.sents))]
+                e = noise.factual(a, r, [q[2] for q in noise.entities(o)], [], noise.phrases(o), self.near)
+                if e:
+                    g.append((e[0], B, 0, e[1]))
+                yield "con", g, True
+            elif da < 45:
+                yield "con", [(style(mt, r), self._hide(pe, r), 0, None)], False
+
     def con(self, part, of):
         T, r = self.T, self.r
+        short = {"gigaword": 3, "msr-abstractive-compression": 2, "sentence-compression": 2, "peerread abstract->title": 1, "eurlex->headline": 1, "scitldr": 3}
         for di in range(part, len(T.documents), of):
             d = T.documents[di]
             if d["s"] in ("amazon-fine-food", "amazon+yelp multi-review") or not d["d"]:
                 continue
             S = d["S"]; doc = d["d"]
             ents = list({e[2] for s in S for e in noise.entities(s)}); nums = list({m.group(0) for s in S for m in noise.NUM.finditer(s)})
-            oth = T.documents[r.randrange(len(T.documents))]
-            oents = [e[2] for s in oth["S"][:8] for e in noise.entities(s)]
-            phr = [p for s in oth["S"][:12] for p in noise.phrases(s)] + [p for s in S for p in noise.phrases(s)][:6]
-            reps = {"cnndm": 10, "bbc": 6, "xsum": 7, "scitldr": 2, "qmsum": 3}.get(d["s"], 1)
+            reps = {"cnndm": 9, "bbc": 5, "xsum": 8, "qmsum": 3}.get(d["s"], short.get(d["s"], 1))
             for _ in range(reps):
-                mode = r.random()
-                if (mode < 0.4 or len(S) < 4) and d["u"] and d["s"] != "bbc":
-                    a = r.choice(d["u"]); y = 0.8 if d["s"] == "xsum" else 1
+                oth = T.documents[r.randrange(len(T.documents))]
+                oents = [e[2] for s in oth["S"][:8] for e in noise.entities(s)]
+                phr = [p for s in oth["S"][:12] for p in noise.phrases(s) if len(p.split()) > 2 or any(ch.isupper() or ch.isdigit() for ch in p)] + [p for s in S for p in noise.phrases(s) if len(p.split()) > 2][:3]
+                mode = r.random(); o, n = d["o"]; lo = 0  # a label of an edited claim
+                if (mode < 0.6 or len(S) < 4) and d["u"] and d["s"] != "bbc":
+                    a = r.choice(d["u"]); y = 1
+                    if d["s"] == "xsum":  # its summaries often say more than the text does: only better than an edited one
+                        y, lo = -1, -2
                     if len(d["u"]) > 1 and r.random() < 0.25:
                         a = " ".join(d["u"])
                 elif S:
@@ -496,26 +562,33 @@ class Builder:
                         continue
                 else:
                     continue
-                B = self._window(doc, a, r)
-                g = [(style(a, r), B, y, [])]
-                pool = ents if r.random() < 0.65 else ents + oents * 3
-                e = noise.factual(a, r, pool, nums, phr)
+                if len(doc.split()) < 70 and r.random() < 0.6:  # one-sentence sources: hidden among sentences of near texts
+                    B = self._hide(doc, r) if r.random() < 0.5 or not n else " ".join(self._among(doc, o, n, r))
+                else:
+                    B = self._window(doc, a, r)
+                g = [(style(a, r), B, y, [] if y == 1 else None)]
+                pool = ents if r.random() < 0.5 else ents + oents * 3
+                e = noise.factual(a, r, pool, nums, phr, self.near)
                 if e:
                     if r.random() < 0.3:
-                        f = noise.factual(e[0], r, pool, nums, phr)
+                        f = noise.factual(e[0], r, pool, nums, phr, self.near)
                         if f and f[0] != e[0]:
-                            g.append((f[0], B, 0, None))
-                    g.append((e[0], B, 0, e[1]))
-                o, n = d["o"]
-                if n and r.random() < 0.7:  # a sentence of a neighbouring text
+                            g.append((style(f[0], r), B, lo, None))
+                    g.append((style(e[0], r) if r.random() < 0.3 and y != 1 else e[0], B, lo, e[1] if y == 1 else None))
+                if n and r.random() < 0.5:  # a sentence of a neighbouring text
                     x = T.sents[r.choice(self.sn[o + r.randrange(n)])]
-                    g.append((style(noise.compress(x, r), r), B, 0, None))
+                    g.append((style(noise.compress(x, r), r), B, lo, None))
                 if r.random() < 0.25 and len(a.split()) > 8:  # true head, foreign tail
                     x = T.sents[r.choice(self.sn[o + r.randrange(n)])].split() if n else None
                     if x and len(x) > 6:
                         w = a.split(); k = len(w) * 2 // 3; head = " ".join(w[:k]); t = head + " " + " ".join(x[len(x) // 2:])
-                        g.append((t, B, 0, [(len(head) + 1, len(t))]))
+                        g.append((t, B, lo, [(len(head) + 1, len(t))] if y == 1 else None))
                 yield "con", g, True
+
+    def _among(self, doc, o, n, r):
+        f = [self.T.sents[j] for j in r.sample(list(self.sn[o + r.randrange(n)]), r.choice([2, 4, 7]))]
+        f.insert(r.randrange(len(f) + 1), doc)
+        return f
 
     @staticmethod
     def _window(doc, a, r):
@@ -556,4 +629,4 @@ class Builder:
                 yield "adq", [(s["r"][0], s["r"][1], 0.9, None), (noise.corrupt(s["r"][0], r, s["r"], 3), s["r"][1], 0.45, None)], True
 
 
-KINDS = ["sel", "rate", "hum", "gro", "coh", "cohd", "rel", "cov", "acc", "d2t", "nli", "con", "adq"]
+KINDS = ["sel", "abac", "ord", "gro", "coh", "cohd", "rel", "cov", "acc", "d2t", "nli", "con", "pair", "adq"]

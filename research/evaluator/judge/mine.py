@@ -1,7 +1,7 @@
 """Nearest neighbours of every turn and sentence by gte-small vectors (other dialogue / other document only)."""
 from __future__ import annotations
 
-import sys, time
+import json, os, sys, time
 
 import numpy as np
 import torch
@@ -44,6 +44,21 @@ def knn(v, group, k, skip, dev, bs=4096):
     return res
 
 
+@torch.no_grad()
+def words(table, tok):
+    """Words of the same kind by their vectors, without inflections of one another."""
+    v = tok.get_vocab(); L = [w for w in v if w.isalpha() and w.isascii() and len(w) >= 4 and v[w] > 1996]
+    x = torch.nn.functional.normalize(table[torch.tensor([v[w] for w in L], device=table.device)].float(), dim=-1)
+    out, end = {}, lambda w: next((e for e in ("ing", "ed", "ly", "s") if w.endswith(e)), "")
+    for i in range(0, len(L), 4096):
+        t = (x[i:i + 4096] @ x.T).topk(32, dim=1).indices.cpu().numpy()
+        for k, row in enumerate(t):
+            w = L[i + k]; c = [L[j] for j in row[1:] if L[j][:4] != w[:4] and end(L[j]) == end(w)][2:10]
+            if c:
+                out[w] = c
+    return out
+
+
 def main(data, w, tokpath, out, limit=None):
     t0 = time.time()
     dev = "cuda" if torch.cuda.is_available() else "cpu"
@@ -60,7 +75,7 @@ def main(data, w, tokpath, out, limit=None):
         print(name, r[name].shape, round(time.time() - t0, 1), flush=True)
     for q in range(0, len(T.turns), max(1, len(T.turns) // 3)):
         print(repr(T.turns[q][:80]), "->", repr(T.turns[r["turns"][q][0]][:80]))
-    np.savez(out, **r)
+    np.savez(out + ".tmp.npz", **r); os.replace(out + ".tmp.npz", out)
 
 
 if __name__ == "__main__":

@@ -7,10 +7,9 @@ import torch.nn.functional as F
 
 torch.backends.cuda.enable_cudnn_sdp(False)  # it plans anew for every batch shape, about 0.2 s a step
 
-TASKS = ["sel", "rate", "coh", "cohd", "acc", "con", "adq", "rel", "cov", "d2t", "hum", "gro"]
+TASKS = ["sel", "coh", "cohd", "acc", "con", "adq", "rel", "cov", "d2t", "gro", "ord", "abba", "abac"]
 NLI = len(TASKS)
-DISTIL = NLI + 1
-NAMES = TASKS + ["nli", "distil"]
+NAMES = TASKS + ["nli"]
 
 
 class Layer(nn.Module):
@@ -49,6 +48,18 @@ class Encoder(nn.Module):
         return (x, kept) if want else x
 
 
+class Masked(nn.Module):
+    """BERT's masked-word head; the output table is the word table."""
+
+    def __init__(s, h, vocab):
+        super().__init__()
+        s.dense = nn.Linear(h, h); s.norm = nn.LayerNorm(h, 1e-12); s.bias = nn.Parameter(torch.zeros(vocab))
+        nn.init.eye_(s.dense.weight); nn.init.zeros_(s.dense.bias)
+
+    def forward(s, x, table):
+        return F.linear(s.norm(F.gelu(s.dense(x))), table, s.bias)
+
+
 class Evaluator(nn.Module):
     def __init__(s, **k):
         super().__init__()
@@ -56,6 +67,11 @@ class Evaluator(nn.Module):
         h = s.enc.word.weight.shape[1]
         s.pool = nn.Linear(2 * h, h)
         s.heads = nn.Linear(h, len(TASKS)); s.nli = nn.Linear(h, 3); s.tok = nn.Linear(h, 1)
+        s.mlm = Masked(h, s.enc.word.weight.shape[0])
+
+    def masked(s, ids, typ, mask, where):
+        """Logits of the vocabulary at the positions where `where` is true."""
+        return s.mlm(s.enc(ids, typ, mask)[where], s.enc.word.weight)
 
     def forward(s, ids, typ, mask, amask):
         """amask: bool, True on the words of the judged output (segment A without [CLS]/[SEP])."""

@@ -131,6 +131,37 @@ def corrupt(text, r, pool, n=None):
     return out if out.lower() != text.lower() else " ".join(reversed(text.split()))
 
 
+def cut_start(w, r, pool):
+    return w[r.randrange(1, max(2, len(w) // 2)):] if len(w) > 4 else w
+
+
+def stutter(w, r, pool):
+    """A phrase that comes back two or three times, as decoders do that fall into a loop."""
+    n = r.choice([2, 3, 4, 5, 6]); i = r.randrange(max(1, len(w) - n + 1)); p = w[i:i + n]
+    return w[:i + n] + r.choice([["and"], [","], []]) + p + (r.choice([["and"], [","], []]) + p if r.random() < 0.4 else []) + (w[i + n:] if r.random() < 0.6 else [])
+
+
+OPS += [cut_start, stutter, truncate, drop_func]
+
+
+def system_error(sents, r, pool, n):
+    """n mistakes of a text generator in a list of sentences: inside one sentence, or between sentences."""
+    s = list(sents)
+    for _ in range(n):
+        x = r.random(); i = r.randrange(len(s))
+        if len(s) > 1 and x < 0.12:  # the same sentence twice
+            s.insert(r.randrange(len(s) + 1), s[i])
+        elif len(s) > 1 and x < 0.22:  # two sentences run into one another
+            j = r.randrange(len(s) - 1); a, b = s[j].split(), s[j + 1].split()
+            k = r.randrange(max(1, len(a) // 2), len(a) + 1); q = r.randrange(0, max(1, len(b) // 2))
+            s[j:j + 2] = [" ".join(a[:k]).rstrip(".,!?") + " " + " ".join(b[q:])]
+        elif x < 0.3:  # the text breaks off
+            w = s[-1].split(); s[-1] = " ".join(w[:max(1, r.randrange(len(w) // 3, max(len(w) // 3 + 1, len(w))))]).rstrip(".,!?") + r.choice(["", "", "."])
+        else:
+            s[i] = " ".join(r.choice(OPS)(s[i].split(), r, pool) or s[i].split())
+    return " ".join(s)
+
+
 # ---------------------------------------------------------------- factual edits with character spans
 ENT = re.compile(r"\b(?:[A-Z][a-z]+|[A-Z]{2,}|[A-Z][a-z]*[A-Z]\w*)(?:[ -](?:[A-Z][a-z]+|[A-Z]{2,}|of|de|van|al)(?= |\b))*(?:[ -][A-Z][a-z]+)?")
 NUM = re.compile(r"\b\d[\d,.:]*\d|\b\d\b|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand|million|first|second|third|fourth|half)\b")
@@ -166,9 +197,9 @@ def _sub(t, a, b, new):
     return t[:a] + new + t[b:], (a, a + len(new))
 
 
-def factual(text, r, ents, nums, phrases):
+def factual(text, r, ents, nums, phrases, near=None):
     """One edit that makes a true sentence false or unsupported; returns (text, [(start, end)]) or None."""
-    kinds = ["ent", "ent", "ent", "num", "num", "neg", "ant", "ant", "role", "pp", "date"]
+    kinds = ["ent", "ent", "ent", "num", "num", "neg", "ant", "ant", "role", "pp", "pp", "date", "near", "near"]
     r.shuffle(kinds)
     for k in kinds:
         if k == "ent":
@@ -202,6 +233,10 @@ def factual(text, r, ents, nums, phrases):
             m = [x for x in re.finditer(r"[A-Za-z]+", text) if x.group(0).lower() in ANT]
             if m:
                 x = r.choice(m); t, sp = _sub(text, x.start(), x.end(), ANT[x.group(0).lower()]); return t, [sp]
+        elif k == "near" and near:  # a word of the same kind, as a language model would slip in
+            m = [x for x in re.finditer(r"\b[a-z]{4,}\b", text) if x.group(0) in near and x.group(0) not in STOP]
+            if m:
+                x = r.choice(m); t, sp = _sub(text, x.start(), x.end(), r.choice(near[x.group(0)])); return t, [sp]
         elif k == "role":
             e = entities(text)
             if len(e) >= 2:

@@ -53,8 +53,7 @@ class Sig:
 # ------------------------------------------------------------------ encoder judgements
 class Judge:
     def __init__(s, path, tokpath, budget=65536):
-        s.m = Evaluator()
-        s.m.load_state_dict(unpack(load_file(path))); s.m.eval().to(DEV)
+        s.path = path
         s.tok = tokenizer(tokpath); s.cache = {}; s.budget = budget
         s.q = []; s.qk = {}
 
@@ -75,6 +74,10 @@ class Judge:
 
     @torch.no_grad()
     def run(s):
+        while not os.path.exists(s.path):  # the trainer may still be at work
+            time.sleep(0.2)
+        s.m = Evaluator()
+        s.m.load_state_dict(unpack(load_file(s.path))); s.m.eval().to(DEV)
         n = len(s.q); order = sorted(range(n), key=lambda i: len(s.q[i][0]) + len(s.q[i][1]))
         s.heads = np.zeros((n, len(TASKS)), np.float32); s.nli = np.zeros((n, 3), np.float32); s.tokp = [None] * n
         i = 0; tot = 0
@@ -137,7 +140,7 @@ def enc_signals(items, paras, path, tokpath, tag=""):
 
     for n, it in enumerate(items):
         o = one(it["out"]); ss = J.ids(it["sents"])
-        e = {"acc": J.ask(o, []), "accs": [J.ask(x, []) for x in ss]}
+        e = {"acc": J.ask(o, []), "accs": [J.ask(x, []) for x in ss], "ord": [J.ask(x, y) for x, y in zip(ss, ss[1:])]}
         if "doc" in it:
             big = doc_windows(it["doc"], 310, 100); small = doc_windows(it["doc"], 96, 40)
             e["con"] = [[J.ask(x, w) for w in big] for x in ss]; e["whole"] = [J.ask(o, w) for w in big]
@@ -167,6 +170,8 @@ def enc_signals(items, paras, path, tokpath, tag=""):
         acc = [H(k, "acc") for k in e["accs"]]
         P("acc.whole", H(e["acc"], "acc")); P("acc.mean", np.mean(acc)); P("acc.min", min(acc)); P("acc.pmean", np.mean(sg(acc))); P("coh.whole", H(e["acc"], "coh"))
         P("nsent", len(acc))
+        if e["ord"]:
+            v = [H(k, "ord") for k in e["ord"]]; P("ord.mean", np.mean(v)); P("ord.min", min(v))
         o = np.array(J.cache[it["out"]])
         if "doc" in e or "con" in e:
             C = np.array([[H(k, "con") for k in r] for r in e["con"]]); ln = np.array([len(J.cache[x]) for x in it["sents"]], float)
@@ -190,7 +195,7 @@ def enc_signals(items, paras, path, tokpath, tag=""):
             P("ref0.tok", a[0]); P("ref0.tok.r", b[0]); P("refm.tok", np.mean(a)); P("refx.tok", max(a)); P("refm.tok.r", np.mean(b))
         for k in (1, 2, 3, 5, 99):
             if f"h{k}" in e:
-                for t in ("sel", "rate", "hum"):
+                for t in ("sel", "abac", "abba"):
                     P(f"{t}.h{k}", H(e[f"h{k}"], t))
         if "rep" in e:
             P("hist.adq.max", max(H(k, "adq") for k in e["rep"])); P("hist.nli.max", max(float(J.nli[k][0]) for k in e["rep"])); P("hist.contra.max", max(float(J.nli[k][2]) for k in e["rep"]))
@@ -381,6 +386,10 @@ if __name__ == "__main__":
     mode, itemfile, weights, tokpath, tag, out = sys.argv[1:7]
     kw = dict(a.split("=", 1) for a in sys.argv[7:])
     items, paras = load_items(itemfile, int(kw["limit"]) if "limit" in kw else None)
+    if kw.get("val") == "1":  # validation sets only
+        items = [i for i in items if not i["test"]]
+    if kw.get("test") == "1":
+        items = [i for i in items if i["test"]]
     if mode == "enc":
         sig = enc_signals(items, paras, weights, tokpath, tag)
     elif mode == "emb":

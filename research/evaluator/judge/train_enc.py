@@ -1,16 +1,18 @@
 """Joint training of the evaluator on all groups, for a fixed time, data on the GPU."""
 from __future__ import annotations
 
-import glob, json, math, os, sys, time
+import glob, json, os, sys, time
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 
-from .net import NAMES, NLI, TASKS, Encoder, Evaluator, pack, unpack
+from .net import NAMES, NLI, Evaluator, pack, unpack
 
-WEIGHT = {"sel": 1.0, "rate": 0.6, "coh": 1.0, "cohd": 1.0, "acc": 1.0, "con": 1.2, "adq": 1.2, "rel": 0.8, "cov": 0.6, "d2t": 0.7, "hum": 0.5, "gro": 0.5, "nli": 1.0}
+WEIGHT = {"sel": 1.0, "coh": 1.0, "cohd": 1.0, "acc": 1.2, "con": 1.2, "adq": 1.2, "rel": 0.8, "cov": 0.6, "d2t": 0.7, "gro": 0.5, "ord": 0.3, "abba": 0.3, "abac": 0.3, "nli": 1.2}
+MASK = 103
+
 
 
 class Data:
@@ -35,7 +37,7 @@ class Data:
             y = s.y[s.start[g][:, None] + np.arange(n)[None]] if len(g) else np.zeros((0, n))
             for i in range(n):
                 for j in range(n):
-                    ok = (y[:, i] > y[:, j] + 0.15) & ((y[:, i] >= 0.5) | (y[:, i] == -1)) if len(g) else np.zeros(0, bool)
+                    ok = (y[:, i] > y[:, j] + 0.15) & ((y[:, i] >= 0.25) | (y[:, i] == -1)) if len(g) else np.zeros(0, bool)
                     G.append(g[ok]); A.append(np.full(ok.sum(), i)); B.append(np.full(ok.sum(), j))
         G, A, B = (np.concatenate(x) for x in (G, A, B)); o = np.argsort(G, kind="stable"); s.pa, s.pb = A[o], B[o]
         s.pc = np.bincount(G, minlength=len(s.start)); s.ps = np.concatenate([[0], np.cumsum(s.pc)[:-1]])
@@ -96,6 +98,22 @@ def losses(model, batch, weight):
     return (l1 + 0.7 * l2 + l3) / n + 0.3 * l4, one, nli
 
 
+def masked_loss(model, batch, plain, g):
+    """Masked words of good outputs: alone (`[CLS] text [SEP]`, one segment) or before their grounds."""
+    ids, typ, mask, am, _, task, y, _, _ = batch
+    k = ((y >= 0.9) | (y == -1) | (task == NLI)).nonzero()[:, 0]
+    k = k[torch.randperm(len(k), device=k.device)[:max(8, len(ids) // 3)]]
+    if not len(k):
+        return None
+    ids, typ, mask, am = ids[k], typ[k], mask[k], am[k]
+    if plain:
+        m = int(am.sum(1).max()) + 2; n = am.sum(1) + 2
+        ids, am = ids[:, :m], am[:, :m]; mask = torch.arange(m, device=ids.device)[None] < n[:, None]; ids = torch.where(mask, ids, 0); typ = torch.zeros_like(ids)
+    x = torch.rand(ids.shape, device=ids.device); where = am & (x < 0.15)
+    seen = torch.where(where & (x < 0.12), MASK, ids); seen = torch.where(where & (x >= 0.12) & (x < 0.135), torch.randint(1000, 30522, ids.shape, device=ids.device), seen)
+    return F.cross_entropy(model.masked(seen, typ, mask, where).float(), ids[where])
+
+
 @torch.no_grad()
 def heldout(model, data, weight, budget):
     model.eval(); st = {}
@@ -115,25 +133,31 @@ def heldout(model, data, weight, budget):
     return {k: [round(float(a) / b, 3), b] for k, (a, b) in sorted(st.items())}
 
 
-def main(built, w, out, limit_s, budget=32768, lr=1.5e-4, distil=0.07, skip="", init="", seed=0, layers=12):
+def store(model, weights, path):
+    sd = model.state_dict()
+    if weights is not None:
+        sd = {**sd, **{n: w for (n, _), w in zip(model.named_parameters(), weights)}}
+    save_file({k: v.contiguous().cpu() for k, v in pack({k: v.detach().float().cpu() for k, v in sd.items()}).items()}, path + ".tmp"); os.replace(path + ".tmp", path)
+
+
+def main(built, w, out, limit_s, budget=32768, lr=1.5e-4, mlm=0.25, skip="", init="", seed=0, snap=0.0, floor=0.02, warm=0.04, weights=""):
     t0 = time.time(); torch.manual_seed(seed)
     dev = "cuda" if torch.cuda.is_available() else "cpu"
     drop = set(skip.split(",")) if skip else set()
-    files = [f for f in sorted(glob.glob(built + "/*.npz")) if os.path.basename(f).split("_")[0] not in drop]
+    files = [f for d in built.split(",") for f in sorted(glob.glob(d + "/*.npz")) if os.path.basename(f).split("_")[0] not in drop]
     data = Data(files, dev, seed=seed); print("data", len(data.ln), "examples", int(data.ln.sum()) / 1e6, "M tokens", round(time.time() - t0, 1), "s", flush=True)
     sd = unpack(load_file(w)); sd = {k[4:]: v for k, v in sd.items() if k.startswith("enc.")} or sd
     model = Evaluator(); model.enc.load_state_dict(sd)
     if init:
         model.load_state_dict(unpack(load_file(init)))
-    teacher = Encoder(drop=0.0); teacher.load_state_dict(sd); teacher.eval().to(dev)
-    if dev == "cuda":
-        teacher.bfloat16()
     model.to(dev).train()
-    weight = torch.tensor([WEIGHT.get(n, 1.0) for n in NAMES], device=dev)
+    W = {**WEIGHT, **(json.load(open(weights)) if weights and os.path.exists(weights) else {})}
+    weight = torch.tensor([W.get(n, 1.0) for n in NAMES], device=dev)
     body = [p for n, p in model.named_parameters() if n.startswith("enc.")]; head = [p for n, p in model.named_parameters() if not n.startswith("enc.")]
     opt = torch.optim.AdamW([{"params": body, "lr": lr}, {"params": head, "lr": lr * 5}], weight_decay=0.01, betas=(0.9, 0.98), eps=1e-6, fused=dev == "cuda")
     base = [g["lr"] for g in opt.param_groups]
-    step, seen, epoch, t1, ema = 0, 0, 0, time.time(), None
+    step, seen, epoch, t1, log, lm = 0, 0, 0, time.time(), None, None
+    params = list(model.parameters()); avg = [p.detach().clone() for p in params]  # running mean of the weights
     rng = np.random.default_rng(seed + 1)
     next_log = 0.0
     done = False
@@ -142,40 +166,42 @@ def main(built, w, out, limit_s, budget=32768, lr=1.5e-4, distil=0.07, skip="", 
             frac = (time.time() - t1) / limit_s
             if frac >= 1:
                 done = True; break
-            f = min(1.0, frac / 0.04) * max(0.02, 1 - frac)
+            f = min(1.0, frac / warm) * max(floor, 1 - (1 - floor) * frac)
             for g, b in zip(opt.param_groups, base):
                 g["lr"] = b * f
             batch = data.tensors(gs)
             with torch.autocast(dev, torch.bfloat16, enabled=dev == "cuda"):
                 loss, _, _ = losses(model, batch, weight)
-                if rng.random() < distil * 4:
-                    ids, _, mask, am, *_ = batch
-                    k = rng.permutation(len(ids))[:max(8, len(ids) // 4)]; k = torch.from_numpy(k).to(dev)
-                    n = am[k].sum(1) + 2; m = int(n.max()); sub = ids[k][:, :m].clone(); ar = torch.arange(m, device=dev)[None]
-                    sm = ar < n[:, None]; sub = torch.where(sm, sub, 0); z = torch.zeros_like(sub)
-                    with torch.no_grad():
-                        tx = teacher(sub, z, sm).float()
-                    sx = model.enc(sub, z, sm).float()
-                    dl = ((1 - F.cosine_similarity(sx, tx, dim=-1)) * sm).sum() / sm.sum() + 0.02 * (((sx - tx) ** 2).mean(-1) * sm).sum() / sm.sum()
-                    loss = loss + 1.0 * dl
+                if rng.random() < mlm:
+                    l2 = masked_loss(model, batch, rng.random() < 0.5, None)
+                    if l2 is not None:
+                        loss = loss + 0.2 * l2; lm = l2.detach()
             opt.zero_grad(set_to_none=True); loss.backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0); opt.step()
+            torch.nn.utils.clip_grad_norm_(params, 1.0); opt.step()
             step += 1; seen += int(batch[2].shape[0])
+            if step % 10 == 0:
+                torch._foreach_lerp_(avg, [p.detach() for p in params], 1 - min(0.99, (1 + step / 10) / (10 + step / 10)))
+            if snap and time.time() - t1 > snap:
+                store(model, avg, out + ".snap"); snap = 0; open(out + ".snapped", "w").close(); print("snapshot", step, flush=True)
             if step % 50 == 0:
-                l = loss.item(); ema = l if ema is None else 0.8 * ema + 0.2 * l
+                l = loss.item(); log = l if log is None else 0.8 * log + 0.2 * l
                 if time.time() - t1 > next_log:
-                    print(f"step {step} seen {seen} epoch {epoch} t {time.time()-t1:.0f} loss {ema:.3f}", flush=True); next_log += limit_s / 12
+                    print(f"step {step} seen {seen} epoch {epoch} t {time.time()-t1:.0f} loss {log:.3f} masked {float(lm) if lm is not None else 0:.2f}", flush=True); next_log += limit_s / 12
             if not torch.isfinite(loss).item() if step % 200 == 0 else False:
                 raise SystemExit("loss is not finite")
         epoch += 1
-    rep = {"steps": step, "seen": seen, "epochs": epoch, "train_s": round(time.time() - t1, 1), "heldout": heldout(model, data, weight, budget)}
-    save_file({k: v.contiguous().cpu() for k, v in pack({k: v.detach().float().cpu() for k, v in model.state_dict().items()}).items()}, out)
+    store(model, None, out + ".raw"); store(model, avg, out)
+    rep = {"steps": step, "seen": seen, "epochs": epoch, "train_s": round(time.time() - t1, 1), "masked": float(lm) if lm is not None else None, "heldout_raw": heldout(model, data, weight, budget)}
+    with torch.no_grad():
+        for p, a in zip(params, avg):
+            p.copy_(a)
+    rep["heldout"] = heldout(model, data, weight, budget)
     json.dump(rep, open(out + ".json", "w")); print(json.dumps(rep), flush=True)
 
 
 if __name__ == "__main__":
     kw = dict(a.split("=", 1) for a in sys.argv[5:])
-    for k in ("lr", "distil"):
+    for k in ("lr", "mlm", "snap", "floor", "warm"):
         if k in kw: kw[k] = float(kw[k])
     for k in ("budget", "seed"):
         if k in kw: kw[k] = int(kw[k])

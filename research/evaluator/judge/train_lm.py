@@ -33,7 +33,7 @@ def corpus(T, r):
         t = d["t"]
         if r.random() < {"sgd": 0.65, "ni:task573": 0.5}.get(d["s"], 0.0):
             continue
-        for _ in range({"topical": 2, "convai2": 2, "convai2x": 1}.get(d["s"], 1)):
+        for _ in range({"topical": 3, "convai2": 3, "convai2x": 2}.get(d["s"], 1)):
             low = r.random() < 0.45; k = len(t) if len(t) <= 10 else r.randrange(6, 13); a = 0 if len(t) <= k else r.randrange(len(t) - k)
             x = [y.lower() if low else y for y in t[a:a + k]]
             pre = ""
@@ -98,7 +98,7 @@ def main(data, parts, tokpath, out, limit_s, budget=32768, lr=3e-4, limit=None, 
     t0 = time.time(); torch.manual_seed(seed); dev = "cuda" if torch.cuda.is_available() else "cpu"
     tok = Tokenizer.from_file(tokpath)
     T = Tables(data, limit); r = random.Random(seed)
-    ex = list(corpus(T, r)); print("lm examples", len(ex), round(time.time() - t0, 1), flush=True)
+    ex = list(corpus(T, r)) + (list(corpus(T, r)) if not limit else []); print("lm examples", len(ex), round(time.time() - t0, 1), flush=True)
     data_ = encode(tok, ex); n = sum(len(a) for a, _ in data_); print("lm data", len(data_), n / 1e6, "M tokens, with loss", sum(int(m.sum()) for _, m in data_) / 1e6, round(time.time() - t0, 1), "s", flush=True)
     if tiny:
         model = LM(**{**CFG, "layers": 1})
