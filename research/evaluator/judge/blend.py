@@ -180,7 +180,7 @@ def all_constants(S, need_lm=False):
     st = np.array([i["set"] for i in items])
     g = {}
     for f in ("con_enc", "con_emb") + (("con_lm",) if need_lm else ()):
-        z = np.load(ff"{ROOT}/{f}.npz")
+        z = np.load(f"{ROOT}/{f}.npz")
         g.update({k: z[k].astype(float) for k in z.files if k != "__id__"})
     g.update({k: np.asarray(v, float) for k, v in surface.surface(items, [], surface.Idf(f"{ROOT}/idf.json")).items()})
     if need_lm:
