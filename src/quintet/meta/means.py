@@ -16,6 +16,7 @@ def mean_interval(values: NDArray[np.float64], confidence: float = 0.95, seed: i
     n = len(values)
     if n == 0:
         return float("nan"), float("nan")
+    values = np.sort(values)  # the same values in another order get the same interval
     resamples = max(100, min(RESAMPLES, _DRAWS_IN_ALL // n))
     rng = np.random.default_rng(seed)
     means = np.empty(resamples)

@@ -17,6 +17,7 @@ from quintet.core.result import Result
 from quintet.core.score import Score, no_score
 from quintet.errors import InputError
 from quintet.meta.compare import System, compare
+from quintet.meta.means import mean_interval
 from quintet.serve.report import ReportWriter, html_fragment, render_report, write_report
 from quintet.serve.report.charts import number, ticks
 from quintet.serve.report.gather import columns_of_plan, gather
@@ -205,3 +206,9 @@ def test_policy_names_the_script_that_is_there() -> None:
     script = page.rsplit("<script>", 1)[1].rsplit("</script>", 1)[0]
     assert base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() in page
     assert json.dumps("{{") not in page
+
+
+def test_the_same_values_get_the_same_interval_in_any_order() -> None:
+    """The terminal gathers by system, the report row by row; both must show one interval."""
+    values = np.random.default_rng(1).random(40)
+    assert mean_interval(values) == mean_interval(values[::-1])
