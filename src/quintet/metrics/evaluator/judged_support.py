@@ -84,13 +84,14 @@ class Support(JudgeSignal):
 def _words(
     output: Output, units: Sequence[Piece], pairs: Sequence[Sequence[Pair]], answers: Answers
 ) -> Iterator[tuple[Span, bool]]:
-    """Each word with the probability that some window backs it (the mean of its sub-words), and whether it counts."""
+    """Each word with the probability that some window backs it (mean of its sub-words, marks aside); does it count?"""
     for unit, own in zip(units, pairs, strict=True):
         judged = [answers[pair] for pair in own]
         best: NDArray[np.float32] = np.max([judgement.words for judgement in judged], axis=0)
         starts = judged[0].starts
+        spoken = np.array([unit.text[start : start + 1].isalnum() for start in starts], bool)
         for word in whitespace_words(unit.text):
-            inside = best[(starts >= word.start) & (starts < word.end)]
+            inside = best[(starts >= word.start) & (starts < word.end) & spoken]
             spelled = plain_words(word.text)
             if len(inside) and spelled:
                 place = output.span(unit.start + word.start, unit.start + word.end, float(inside.mean()), "word")

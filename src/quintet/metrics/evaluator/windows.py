@@ -113,5 +113,9 @@ def _fill(lengths: Sequence[int], size: int, shared: int) -> list[tuple[int, int
         while back - 1 > start and overlap + lengths[back - 1] <= shared:
             back -= 1
             overlap += lengths[back]
+        while back < end and overlap + lengths[end] > size:
+            # What is shared must leave room for something new.
+            overlap -= lengths[back]
+            back += 1
         start = back
     return runs

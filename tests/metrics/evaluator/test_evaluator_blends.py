@@ -1,0 +1,158 @@
+"""The blends as they ship: constants are sane, fast opens no language model, what is missing is named, the page is true."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from pathlib import Path
+
+import pytest
+
+from quintet.core.blend import ADDS, percentile
+from quintet.core.example import Example
+from quintet.core.score import EMPTY_OUTPUT
+from quintet.engine.plan import leaves
+from quintet.errors import MissingField
+from quintet.metrics import metrics
+from quintet.metrics.evaluator.blended import Evaluator
+from quintet.metrics.evaluator.table import BLENDS
+
+ROOT = Path(__file__).resolve().parents[3]
+NAMES = [(task, dimension) for task, dimensions in BLENDS.items() for dimension in dimensions]
+FAKES = {"model": "fake:judge", "model_lm": "fake:causal-lm", "model_words": "fake:embedder"}
+GOOD = Example(
+    "The council voted to repair the bridge. Work begins in May.",
+    source="The town council voted on Monday to repair the old bridge. Work will begin in May.",
+    context="The council votes on Mondays.",
+    references=("The bridge will be repaired from May.",),
+    history=("What about the bridge?",),
+    id="row-7",
+)
+
+every = pytest.mark.parametrize(("task", "dimension"), NAMES)
+both = pytest.mark.parametrize("fast", [False, True], ids=["full", "fast"])
+
+
+def blend(task: str, dimension: str, fast: bool = False) -> Evaluator:
+    metric = metrics[f"evaluator-{task}-{dimension}"].build(fast=fast, **FAKES)
+    assert isinstance(metric, Evaluator)
+    return metric
+
+
+@every
+@both
+def test_constants_are_sane(task: str, dimension: str, fast: bool) -> None:
+    metric = blend(task, dimension, fast)
+    table = metric.table
+    assert sum(signal.weight for signal in metric.signals) == pytest.approx(1.0)
+    assert all(signal.scale > 0 for signal in metric.signals)
+    assert len({signal.label for signal in metric.signals}) == len(metric.signals)
+    levels = table["levels"]
+    assert len(levels) == 21
+    assert levels == sorted(levels)
+    assert table["origin"]
+    assert metric.name == f"evaluator-{task}-{dimension}"
+    assert [d.name for d in metric.dimensions] == [dimension]
+
+
+@every
+def test_fast_has_no_language_model(task: str, dimension: str) -> None:
+    roles = {getattr(leaf, "model_role", None) for leaf in leaves([blend(task, dimension, fast=True)])}
+    assert "causal-lm" not in roles
+    assert "model_lm" not in blend(task, dimension, fast=True).parameters
+
+
+@every
+@both
+def test_the_value_is_the_formula_on_the_page(task: str, dimension: str, fast: bool) -> None:
+    metric = blend(task, dimension, fast)
+    score = metric.score([GOOD])[0][dimension]
+    value = 0.0
+    for signal in metric.signals:
+        raw = signal.metric.score([GOOD])[0][signal.dimension].value
+        assert score.parts[signal.label] == raw
+        share = signal.weight * (raw - signal.shift) / signal.scale
+        assert score.parts[signal.label + ADDS] == pytest.approx(share)
+        value += share
+    assert score.value == pytest.approx(percentile(value, metric.table["levels"]))
+    assert not score.flags
+
+
+@every
+@both
+def test_what_is_not_needed_may_be_missing_and_is_named(task: str, dimension: str, fast: bool) -> None:
+    metric = blend(task, dimension, fast)
+    needs, either = metric.table["needs"], metric.table.get("either", [])
+    kept = {*needs, *either[:1]}
+    bare = dataclasses.replace(
+        GOOD,
+        **{
+            f: () if f == "references" else None
+            for f in ("source", "context", "references", "history")
+            if f not in kept
+        },
+    )
+    score = metric.score([bare])[0][dimension]
+    assert 0.0 < score.value < 1.0
+    absent = [s for s in metric.signals if any(not bare.has(f) for d in s.metric.dimensions for f in d.needs)]
+    assert [flag.split(" (")[0] for flag in score.flags] == [f"without {signal.label}" for signal in absent]
+    value = sum(score.parts[s.label + ADDS] for s in metric.signals if s not in absent)
+    assert score.value == pytest.approx(percentile(value, metric.table["levels"]))
+    for field in (*needs, *either[:1]):
+        lacking = dataclasses.replace(bare, **{field: () if field == "references" else None})
+        with pytest.raises(MissingField, match=f"row-7.*{field}"):
+            metric.score([lacking])
+        assert field in metric.lacks({"output", *kept} - {field})
+
+
+@both
+def test_no_fact_is_neutral(fast: bool) -> None:
+    metric = blend("dialogue", "groundedness", fast)
+    score = metric.score([dataclasses.replace(GOOD, context="_nofact\n")])[0]["groundedness"]
+    assert score.value == pytest.approx(percentile(0.0, metric.table["levels"]))
+    assert len(score.flags) == len(metric.signals)
+    assert all(flag.endswith("(no context)") for flag in score.flags)
+
+
+@every
+def test_an_empty_output_is_worst(task: str, dimension: str) -> None:
+    score = blend(task, dimension).score([dataclasses.replace(GOOD, output=" ")])[0][dimension]
+    assert (score.value, score.flags) == (0.0, (EMPTY_OUTPUT,))
+
+
+@every
+def test_the_set_around_an_example_does_not_change_its_score(task: str, dimension: str) -> None:
+    metric = blend(task, dimension)
+    others = [
+        dataclasses.replace(GOOD, output=f"{text} {n}.") for n, text in enumerate(("Cats", "The bridge is", "Work"))
+    ]
+    alone = metric.score([GOOD])[0][dimension]
+    assert metric.score([*others, GOOD, *others])[3][dimension] == alone
+
+
+def test_signals_are_shared_between_dimensions() -> None:
+    both_blends = [blend("summarization", name) for name in BLENDS["summarization"]]
+    asked = sum(len(metric.ingredients) for metric in both_blends)
+    assert len(leaves(both_blends)) < asked
+
+
+def test_a_blend_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    rows = '[[taste.{0}.signals]]\nmetric = "evaluator-information"\nshift = 10.0\nscale = 5.0\n'
+    path.write_text(
+        "".join(f'[taste.{m}]\nquestion = "Tasty?"\nneeds = []\n{rows.format(m)}' for m in ("full", "fast"))
+    )
+    metric = Evaluator(recipe=f"{path}#taste")
+    score = metric.score([GOOD])[0]["taste"]
+    assert score.value == pytest.approx((score.parts["evaluator-information"] - 10.0) / 5.0)
+    assert "model" not in metric.parameters
+
+
+def test_the_page_says_what_the_files_say() -> None:
+    sys.path.insert(0, str(ROOT / "scripts"))
+    try:
+        import evaluator_blends
+    finally:
+        sys.path.remove(str(ROOT / "scripts"))
+    page = (ROOT / "docs" / "metrics" / "evaluator.md").read_text(encoding="utf-8")
+    assert evaluator_blends.page_table() in page, "run scripts/evaluator_blends.py"

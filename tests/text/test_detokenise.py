@@ -1,0 +1,66 @@
+"""Tokenised text comes out plain, plain text stays, and every character can be traced back."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quintet.text.content_words import content_words, plain_words
+from quintet.text.detokenise import detokenise, detokenise_with_places
+
+GOLDEN = {
+    "the man , who is 34 , did n't say `` no '' .": 'the man, who is 34, didn\'t say "no".',
+    "-LRB- CNN -RRB- it 's a $ 5 bill": "(CNN) it's a $5 bill",
+    "i ca n't , she wo n't": "i can't, she won't",
+    "they ' re here ; i ' m not !": "they're here; i'm not!",
+    "“ Smart ” quotes — and ‘ single ’ ones": "\"Smart\" quotes - and ' single ' ones",
+    "<p>Fish &amp; chips</p>": "Fish & chips",
+    "one\u00a0 two\n\nthree  ": "one two three",
+    'an " odd quote stays': 'an " odd quote stays',
+    "": "",
+    " \n ": "",
+}
+PIECES = st.sampled_from(
+    ["the", "Dog", " ", "  ", "\n", ",", ".", " n't", " 's", "``", "''", '"', "'", "(", "-LRB-", "-RRB-", "&amp;",
+     "<b>", "é", "🚀", "\u00a0", "\ud800", "5", "%", "ca n't", "’"]
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", GOLDEN)
+def test_the_form_it_comes_to(text: str) -> None:
+    assert detokenise(text) == GOLDEN[text]
+
+
+def test_plain_text_stays() -> None:
+    text = "Mr. Smith (34) didn't say \"no\" - he said: 50% of $5, isn't it?"
+    assert detokenise(text) == text
+
+
+@given(st.lists(PIECES, max_size=30).map("".join))
+def test_both_ways_of_doing_it_agree_and_every_character_has_its_place(text: str) -> None:
+    traced = detokenise_with_places(text)
+    assert traced.text == detokenise(text)
+    assert len(traced.starts) == len(traced.ends) == len(traced.text)
+    assert all(0 <= start < end <= len(text) for start, end in zip(traced.starts, traced.ends, strict=True))
+    assert list(traced.starts) == sorted(traced.starts)
+
+
+@given(st.lists(PIECES, max_size=30).map("".join))
+def test_letters_are_found_where_they_stood(text: str) -> None:
+    traced = detokenise_with_places(text)
+    for place, character in enumerate(traced.text):
+        if character.isalpha():
+            assert character in text[slice(*traced.span(place, place + 1))]
+
+
+def test_a_word_put_together_stands_for_its_parts() -> None:
+    text = "they do n't -LRB- really -RRB-"
+    traced = detokenise_with_places(text)
+    start = traced.text.index("don't")
+    assert text[slice(*traced.span(start, start + 5))] == "do n't"
+    start = traced.text.index("(")
+    assert text[slice(*traced.span(start, start + 1))] == "-LRB-"
+
+
+def test_words() -> None:
+    assert plain_words("Don’t stop, U2's 3rd!") == ["don't", "stop", "u2's", "3rd"]
+    assert content_words("I don't know the 3rd x of U2") == ["3rd", "u2"]
