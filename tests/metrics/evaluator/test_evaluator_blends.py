@@ -1,4 +1,4 @@
-"""The blends as they ship: constants are sane, fast opens no language model, what is missing is named, the page is true."""
+"""The blends as they ship: sane constants, fast without a language model, missing signals named, a true page."""
 
 from __future__ import annotations
 
