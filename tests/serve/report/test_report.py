@@ -14,7 +14,7 @@ import report_rows
 from quintet.core.example import Example
 from quintet.core.item import Item, Scored
 from quintet.core.result import Result
-from quintet.core.score import Score, no_score
+from quintet.core.score import Score, Span, no_score
 from quintet.errors import InputError
 from quintet.meta.compare import System, compare
 from quintet.meta.means import mean_interval
@@ -119,6 +119,17 @@ def test_notebook_piece_marks_the_weak_words_of_the_lowest_example() -> None:
     assert lowest.item.example is not None
     assert lowest.item.example.id in fragment
     assert '<span class="weak" title="' in fragment
+
+
+def test_notebook_piece_shows_what_a_blend_was_made_of() -> None:
+    parts = {"overlap": 0.11, "overlap adds": -0.68, "likelihood": -3.3, "likelihood adds": 0.43}
+    spans = (Span(0, 3, 0.1), Span(0, 8, 0.2, "sentence", note="not entailed"))
+    rows = [Scored(Item(Example("Ten men.", "Six", id="1")), {"c": Score(0.1, spans, parts)})]
+    page = html_fragment(Result(rows, {"c": "c|v:1"}, {}))
+    assert re.findall(r"<td>(\w+)</td>", page) == ["overlap", "likelihood"]
+    assert "−0.68" in page
+    assert "+0.43" in page
+    assert '<span class="weak" title="0.100">Ten</span> men.' in page
 
 
 def test_a_thousand_news_articles_stay_under_five_megabytes(tmp_path: Path) -> None:

@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 from html import escape
 
+from quintet.core.blend import ADDS
 from quintet.core.example import Example
 from quintet.core.item import Scored
 from quintet.core.result import Result
-from quintet.core.score import Span
+from quintet.core.score import Score, Span
 from quintet.serve.report import sections
 from quintet.serve.report.charts import means_chart, number
 from quintet.serve.report.gather import Gathered, columns_of_result, gather
@@ -18,6 +19,8 @@ from quintet.serve.report.statistics import summarize
 
 SHOWN_CHARACTERS = 2000
 FAINT = 0.4
+POINTED_AT = ("not entailed", "reads badly", "unlikely", "order")
+"""As in assets/text.js: evidence that is given only where something is wrong."""
 
 _STYLE = """<style>
 .quintet{--q-weak:214 84 12;--q-soft:#777;--q-line:#8884;--q-bar:#8fa6e0;--q-dot:#2b55c4;max-width:900px;font-size:14px}
@@ -65,10 +68,28 @@ def _example(scored: Scored, label: str, value: float, scale: dict[str, list[flo
     if example is None:
         return ""
     weak = [s for s in scored.scores[label].spans if s.field == "output" and _is_weak(s, scale)]
+    weak = [s for s in weak if s.kind == "word"] or weak  # a word says more than the sentence around it
     return (
         f'<p><b>Lowest {escape(label)}</b>: {number(value)} <span class="soft">{escape(example.id)}</span></p>'
-        f'<div class="text">{marked(example, weak)}</div>'
+        f'<div class="text">{marked(example, weak)}</div>{_breakdown(scored.scores[label])}'
     )
+
+
+def _breakdown(score: Score) -> str:
+    """Sub-scores; of a blend what each signal added, from what lowered it most to what raised it most."""
+    pulls = {name.removesuffix(ADDS): value for name, value in score.parts.items() if name.endswith(ADDS)}
+    plain = [(name, value) for name, value in score.parts.items() if not name.endswith(ADDS)]
+    rows = "".join(
+        f'<tr><td>{escape(name)}</td><td class="n soft">{number(value)}</td>'
+        f'<td class="n">{_signed(pulls[name]) if name in pulls else ""}</td></tr>'
+        for name, value in sorted(plain, key=lambda part: pulls.get(part[0], 0.0))
+    )
+    head = '<tr><th>Sub-score</th><th class="n">value</th><th class="n">adds</th></tr>' if pulls else ""
+    return f"<table>{head}{rows}</table>" if rows else ""
+
+
+def _signed(value: float) -> str:
+    return ("+" if value > 0 else "") + number(value, 2)
 
 
 def _is_weak(span: Span, scale: dict[str, list[float]]) -> bool:
@@ -76,6 +97,8 @@ def _is_weak(span: Span, scale: dict[str, list[float]]) -> bool:
         return False
     if span.kind == "pair":
         return span.value < 0
+    if span.note in POINTED_AT:
+        return True
     low, high = scale.get(span.kind, [0.0, 0.0])
     return high - low > 1e-9 and (span.value - low) / (high - low) < FAINT
 
