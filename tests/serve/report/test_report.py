@@ -123,7 +123,7 @@ def test_notebook_piece_marks_the_weak_words_of_the_lowest_example() -> None:
 
 def test_notebook_piece_shows_what_a_blend_was_made_of() -> None:
     parts = {"overlap": 0.11, "overlap adds": -0.68, "likelihood": -3.3, "likelihood adds": 0.43}
-    spans = (Span(0, 3, 0.1), Span(0, 8, 0.2, "sentence", note="not entailed"))
+    spans = (Span(0, 3, 0.1), Span(4, 8, 0.9), Span(0, 8, 0.2, "sentence", note="not entailed"))
     rows = [Scored(Item(Example("Ten men.", "Six", id="1")), {"c": Score(0.1, spans, parts)})]
     page = html_fragment(Result(rows, {"c": "c|v:1"}, {}))
     assert re.findall(r"<td>(\w+)</td>", page) == ["overlap", "likelihood"]
