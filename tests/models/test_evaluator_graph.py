@@ -147,6 +147,14 @@ def test_one_head_as_a_classifier_and_a_regressor(both):
     assert value.value == pytest.approx(float(sigmoid(judged.heads["con"])), abs=1e-7)
 
 
+def test_lines_of_a_context_are_turns(both):
+    _, spec = both
+    turns = ("A dog barked.", "the cat sat")
+    (found,) = open_model(f"{spec}#sel", "pair-classifier").logits([("\n".join(turns), "Yes")])
+    (own,) = open_model(spec, "judge").judge([("Yes", turns)])
+    assert found.values[1] == np.float32(own.heads["sel"])
+
+
 def test_limits_say_which_end_stays(both):
     _, spec = both
     model = open_model(f"{spec}#sel", "pair-classifier")

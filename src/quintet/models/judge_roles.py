@@ -50,6 +50,8 @@ class PairsThroughJudge:
     """Pairs of texts, cut as `Limits` say, through the judge; `output_at` says which of the two is judged."""
 
     output_at = 1
+    by_line = False
+    """Whether the lines of the grounds are turns of a dialogue, with the judge's separator between them."""
 
     def __init__(self, judge: OnnxJudge, identity: str) -> None:
         self._judge = judge
@@ -76,6 +78,8 @@ class PairsThroughJudge:
     def _row(self, pair: Pair, limits: Limits) -> tuple[Asked, tuple[int, int]]:
         own = 0 if pair[1] is None else self.output_at
         whole = [_EMPTY if text is None else self._judge.split(text) for text in pair]
+        if self.by_line and pair[1 - own] is not None:
+            whole[1 - own] = self._turns(str(pair[1 - own]))
         longest = [limits.first, limits.second]
         longest[own] = min(longest[own] or self._judge.longest_output, self._judge.longest_output)
         keep = (limits.keep_first, limits.keep_second)
@@ -85,17 +89,28 @@ class PairsThroughJudge:
         kept = [_part(pieces, size, end) for pieces, size, end in zip(kept, sizes, keep, strict=True)]
         return Asked(kept[own], kept[1 - own].ids), (len(whole[0]) - len(kept[0]), len(whole[1]) - len(kept[1]))
 
+    def _turns(self, text: str) -> Pieces:
+        parts = [self._judge.split(line) for line in text.split("\n") if line.strip()]
+        if len(parts) < 2:
+            return self._judge.split(text)
+        between = np.array([self._judge.separator], np.int64)
+        ids = np.concatenate([one for part in parts for one in (between, part.ids)][1:])
+        # Where grounds stand in their text is never asked for.
+        nowhere = np.zeros(len(ids), np.int32)
+        return Pieces(ids, nowhere, nowhere)
+
 
 class JudgeClassifier(PairsThroughJudge):
     """The second text is judged beside the first (response beside context, hypothesis beside premise), or one alone.
 
     A question has two labels, no and yes: the logits [0, x], so that the second has probability sigmoid(x). The head
-    `nli` has three: entailed, neutral, contradicted.
+    `nli` has three: entailed, neutral, contradicted. Lines of the first text are turns, except for `nli`.
     """
 
     def __init__(self, judge: OnnxJudge, head: str, identity: str, spec: str) -> None:
         super().__init__(judge, identity)
         self._head = head if head == ENTAILMENT else _question(judge, head, spec)
+        self.by_line = head != ENTAILMENT
         self.labels = 3 if head == ENTAILMENT else 2
 
     def logits(self, pairs: Sequence[Pair], limits: Limits = WHOLE, order: Literal["ab", "ba"] = "ab") -> list[Logits]:

@@ -89,6 +89,11 @@ class OnnxJudge:
             raise ModelError(f"{self._path} has no output {min(missing)!r}; it is not a judge")
         forgetting(self)
 
+    @property
+    def separator(self) -> int:
+        """The id between grounds."""
+        return self._last
+
     def lengths(self, texts: Sequence[str]) -> list[int]:
         return [len(self.split(text)) for text in texts]
 

@@ -32,7 +32,9 @@ Layers = Sequence[tuple[Matrix, Matrix]]
 
 
 class PooledHead(PairsThroughJudge):
-    """The second text is judged beside the first, or one alone."""
+    """The second text is judged beside the first, whose lines are turns, or one alone."""
+
+    by_line = True
 
     def __init__(self, judge: OnnxJudge, folder: Path, description: Description, identity: str) -> None:
         super().__init__(judge, identity)

@@ -31,7 +31,10 @@ _LATEST = Limits(keep_first="end")
 
 def context(example: Example, mode: Mode, turns: int) -> str:
     """The released files hold all turns joined by a blank."""
-    return " ".join(last_turns(example, None)) if mode == "released" else "\n".join(last_turns(example, turns))
+    if mode == "released":
+        return " ".join(last_turns(example, None))
+    # A line is a turn: a break inside of one is no border.
+    return "\n".join(" ".join(turn.splitlines()) for turn in last_turns(example, turns))
 
 
 def judge(model: Any, pairs: Sequence[Pair], mode: Mode) -> list[Logits]:

@@ -55,7 +55,8 @@ def context_pair(example: Example, mode: PairMode, turns: int) -> tuple[str, str
         context = _dialeval_context(example)
         return f"{context} {EOS}  {EOS} {_dialeval_fact(example)} {EOS}", response_text(example.output)
     facts = [fact_of(example)] if has_fact(example) else []
-    return "\n".join([*facts, *last_turns(example, turns)]), example.output
+    # A line is a fact or a turn: a break inside of one is no border.
+    return "\n".join(" ".join(text.splitlines()) for text in (*facts, *last_turns(example, turns))), example.output
 
 
 def fact_pair(example: Example, mode: PairMode) -> tuple[str, str]:
