@@ -56,6 +56,7 @@ MEANS = {  # name: (cells, least, aim)
 FULL, FAST, ONLY, WITHOUT = "full", "fast", "only ", "without "
 PRECISE, CHECK = "full precision", "the package"
 NO_FACT = "no fact"
+AS_TEXT, WITH_FACT = "48 rows without a fact read as the text `_nofact`", "rows with a fact only"
 Cell = tuple[str, str]
 Found = dict[tuple[str, str, str], Record]
 """Set, dimension and variant to the record."""
@@ -118,7 +119,7 @@ def judge(name: str, options: Options) -> tuple[list[Record], list[Change], dict
     records, ratings = [], ratings_of(benchmark)
     for dimension, found in full.items():
         records += _correlate(benchmark, ratings, dimension, list(variants(found, fast.get(dimension))), options)
-    if name == "topical_chat" and "groundedness" in full and options.study is None:
+    if name == "topical_chat" and "groundedness" in full:
         records += _facts(benchmark, full["groundedness"], ratings, options)
     changes = _quantised(benchmark, dims, options) if options.precise_rows else []
     if options.study is not None and options.check_rows:
@@ -146,15 +147,18 @@ def _correlate(
 
 
 def _facts(benchmark: Benchmark, found: Blended, ratings: Ratings, options: Options) -> list[Record]:
-    """Topical-Chat's 48 rows whose fact is `_nofact`: as text, which is what other figures mean, and left out."""
+    """Topical-Chat's 48 rows whose fact is `_nofact`: as text, which is what other figures mean, and left out.
+
+    Those rows are scored here even where the others come from a study.
+    """
     lacking = np.array([e.context == "_nofact" for e in benchmark.examples])
-    as_text = replace(
-        benchmark,
-        examples=tuple(replace(e, context=NO_FACT) if e.context == "_nofact" else e for e in benchmark.examples),
-    )
-    read = blended(as_text, ["groundedness"], False, options)["groundedness"]
-    with_fact = np.where(lacking, np.nan, found.value)
-    scored = [("full, `_nofact` read as text", read.value), ("full, rows with a fact", with_fact)]
+    texts = tuple(replace(e, context=NO_FACT) for e in benchmark.examples if e.context == "_nofact")
+    read = product(
+        replace(benchmark, examples=texts), ["groundedness"], False, options.models, options.cache, options.workers
+    )["groundedness"]
+    as_text, with_fact = found.value.copy(), np.where(lacking, np.nan, found.value)
+    as_text[lacking] = read.value
+    scored = [(AS_TEXT, as_text), (WITH_FACT, with_fact)]
     return [r for r in _correlate(benchmark, ratings, "groundedness", scored, options) if r.kind == "metric"]
 
 
@@ -226,11 +230,10 @@ def _first(found: Found, people: dict[Cell, Record], cells: Sequence[Cell]) -> s
             f"{_value(found.get((name, dimension, FAST)))} | {'' if ceiling is None else decimal(ceiling.spearman)} | "
             f"{_plain(rival)} | {_plain(least)} | {_plain(aim)} | {_reached(full.spearman, least, aim)} |"
         )
-        for label in ("full, `_nofact` read as text", "full, rows with a fact"):
+        for label in (AS_TEXT, WITH_FACT):
             if (name, dimension, label) in found:
                 other = found[name, dimension, label]
-                what = label.removeprefix("full, ")
-                lines.append(f"| – {what} | {other.n} | {other.level} | {_value(other)} |  |  |  |  |  |  |")
+                lines.append(f"| – {label} | {other.n} | {other.level} | {_value(other)} |  |  |  |  |  |  |")
     for title, (wanted, least, aim) in MEANS.items():
         if all((*cell, FULL) in found for cell in wanted):
             all_in, quick = (
