@@ -38,6 +38,7 @@ def explain(
     model: options.Model = None,
     task_file: options.TaskFile = None,
     fast: options.Fast = False,
+    calibration: options.Calibration = None,
     input_format: options.InputFormat = None,
     cache: options.Cache = None,
     no_cache: options.NoCache = False,
@@ -48,7 +49,9 @@ def explain(
     if (id is None) == (row is None):
         raise InputError("which example is not said", file, "give either --id ID or --row NUMBER")
     with open_items(file, input_format, task, columns, skip_bad=True) as items:
-        plan = api.make_plan(task, options.names(dims), metric, items.present, model, task_file, fast=fast)
+        plan = api.make_plan(
+            task, options.names(dims), metric, items.present, model, task_file, fast=fast, calibration=calibration
+        )
         chosen = _by_id(items, id, file) if id is not None else _by_row(items, row or 1, file)
     with closing(api.open_store(options.cache_choice(cache, no_cache))) as store:
         (scored,) = api.stream(plan, [chosen], store)
