@@ -30,16 +30,11 @@ HEADER = """\
 
 LIKE = {
     "dialogue/understandability": "dialogue/naturalness",
-    "rewriting/fluency": "summarization/fluency",
-    "text/grammaticality": "summarization/fluency",
-    "text/focus": "text/quality",
-    "text/structure": "text/quality",
 }
 """Where the study has no blend of its own: the one that asks most nearly the same."""
 EITHER = {"data2text/informativeness": ["source", "references"]}
 """Dimensions that can be answered with one of several fields."""
 
-_OF = {"mean": "mean", "sum": "sum"}
 _WINDOWS = {
     "max": 0, "lmean": ("big", 0), "mean": ("small", 0), "best": 1, "s1": ("small", 1), "s2": ("small", 2),
     "b1": ("big", 1), "b2": ("big", 2),
@@ -57,6 +52,7 @@ _ALONE: dict[str, tuple[str, str, str]] = {
     "refm.adq": ("reference", "adequacy", "same meaning as the references"),
     "cov2": ("overlap", "bigrams", "pairs of words from the document"),
     "idfsum": ("information", "information", "information"),
+    "idfsumlog": ("information", "log", "information"),
     "fact.idf": ("fact-words", "shared", "words of the fact"),
     "gain.fact.sum": ("gain-fact", "sum", "likelier by the fact"),
 }
@@ -70,7 +66,7 @@ _SUPPORT = {
     "nli": ("entailment", "entailment of sentences"),
     "tok": ("words", "support of words"),
 }
-_GIVEN = {"doc": "document", "mr": "record", "h12": "history", "ctx": "dialogue", "unc": "nothing"}
+_GIVEN = {"doc": "document", "inp": "document", "mr": "record", "h12": "history", "ctx": "dialogue", "unc": "nothing"}
 _BESIDE = {"doc": "document", "inp": "input", "refm": "references", "fact": "fact", "hist1": "turn"}
 _MATCH = {
     "Pc": ("precision", "words found in"),
@@ -103,8 +99,8 @@ def signal(name: str) -> dict[str, Any]:
         return {"metric": f"evaluator-likelihood-{given}", "of": "likelihood", "label": label}
     if head == "pmi":
         given, of = rest.split(".")
-        label = f"likelier by the {_GIVEN[given]}" + (", in all" if of == "sum" else "")
-        return {"metric": f"evaluator-gain-{_GIVEN[given]}", "of": _OF[of], "label": label}
+        label = f"likelier by the {_GIVEN[given]}" + ("" if of == "mean" else ", in all")
+        return {"metric": f"evaluator-gain-{_GIVEN[given]}", "of": of, "label": label}
     if head == "emb":
         return _matching(rest)
     raise SystemExit(f"no metric is known for the signal {name!r}; add it here and to docs/metrics/evaluator.md")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -34,15 +35,17 @@ def _shared_bigrams(example: Example) -> float:
 
 @dataclass(frozen=True)
 class Information(EvaluatorSignal):
-    """The sum of idf over the distinct content words."""
+    """The sum of idf over the distinct content words, and ln(1 + sum): what is said beyond the usual counts less."""
 
     name = "evaluator-information"
-    dimensions = (Dimension("information", "How much does the output say, by the rarity of its words?", high=None),)
+    dimensions = (
+        Dimension("information", "How much does the output say, by the rarity of its words?", high=None),
+        Dimension("log", "How much does it say, on a scale that flattens?", high=None),
+    )
 
     def _signals(self, examples: Sequence[Example]) -> list[Row]:
-        return [
-            {"information": Score(word_table().information(read_output(example.output).text))} for example in examples
-        ]
+        found = [word_table().information(read_output(example.output).text) for example in examples]
+        return [{"information": Score(value), "log": Score(math.log1p(value))} for value in found]
 
 
 @dataclass(frozen=True)

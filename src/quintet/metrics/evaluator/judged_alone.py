@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
 from quintet.core.example import Example
 from quintet.core.score import Score, Span, no_score
-from quintet.metrics.evaluator.reading import Output, read_output, weighted_mean
+from quintet.metrics.evaluator.reading import read_output, weighted_mean
 from quintet.metrics.evaluator.signal import Asking, JudgeSignal, clipped, log_odds, probability
-from quintet.metrics.evaluator.windows import BIG, output_pieces, sentence_units
+from quintet.metrics.evaluator.windows import output_pieces, sentence_units
 from quintet.models.roles import Judge
-from quintet.text.tokens import Piece
 
 READS_BADLY = SWAPPED = 0.5
 """Sentences less acceptable than this are pointed at, and neighbours less likely in their order."""
@@ -65,7 +63,7 @@ class Flow(JudgeSignal):
 
 @dataclass(frozen=True)
 class Order(JudgeSignal):
-    """Head ord at every place between two sentences: what stands before it, then what follows, or the other way?"""
+    """Head ord on each sentence and the next: in this order, or the other way?"""
 
     name = "evaluator-order"
     heads: ClassVar[tuple[str, ...]] = ("ord",)
@@ -73,27 +71,16 @@ class Order(JudgeSignal):
 
     def _asking(self, judge: Judge, example: Example) -> Asking:
         output = read_output(example.output)
-        units, lengths = sentence_units(judge, output)
-        splits = [_around(output, units, lengths, at, judge.longest_output) for at in range(1, len(units))]
-        answers = yield [(before, (after,)) for before, after in splits]
-        if not splits:
+        units, _ = sentence_units(judge, output)
+        pairs = list(pairwise(units))
+        answers = yield [(before.text, (after.text,)) for before, after in pairs]
+        if not pairs:
             return {"order": no_score(ONE_SENTENCE)}
-        each = [answers[before, (after,)].heads["ord"] for before, after in splits]
-        wrong = [(a, b, p) for (a, b), x in zip(pairwise(units), each, strict=True) if (p := probability(x)) < SWAPPED]
+        each = [answers[before.text, (after.text,)].heads["ord"] for before, after in pairs]
+        wrong = [(a, b, p) for (a, b), x in zip(pairs, each, strict=True) if (p := probability(x)) < SWAPPED]
         spans = tuple(
             Span(first.start, first.end, first.value, "pair", note="order", other=("output", second.start, second.end))
             for a, b, p in wrong
             for first, second in [(output.span(a.start, a.end, p, ""), output.span(b.start, b.end, p, ""))]
         )
         return {"order": Score(clipped(sum(each) / len(each)), spans)}
-
-
-def _around(output: Output, units: Sequence[Piece], lengths: Sequence[int], at: int, room: int) -> tuple[str, str]:
-    """As many whole sentences before and after a place as the judge can take."""
-    first, last = at - 1, at + 1
-    while first > 0 and sum(lengths[first - 1 : at]) <= room:
-        first -= 1
-    while last < len(units) and sum(lengths[at : last + 1]) <= BIG:
-        last += 1
-    text = output.text
-    return text[units[first].start : units[at - 1].end], text[units[at].start : units[last - 1].end]

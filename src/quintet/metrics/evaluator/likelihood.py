@@ -8,6 +8,7 @@ list items). Grounds too long for the model are read in overlapping windows, and
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -31,6 +32,8 @@ Given = Literal["document", "record", "history", "dialogue", "nothing"]
 TURNS = 12
 UNLIKELY = -9.0
 """A word with a piece less likely than e to this is pointed at."""
+FLATTENED = 5.0
+"""Nats at which the scale of `log` begins to flatten: sign × ln(1 + |gain| / 5)."""
 LEAST = -30.0
 """Log-probabilities are shown no lower than this."""
 _NEEDS: dict[str, tuple[str, ...]] = {
@@ -168,7 +171,7 @@ class Gain(LanguageSignal):
     @property
     def dimensions(self) -> tuple[Dimension, ...]:  # type: ignore[override]
         needs = _NEEDS.get(self.given, ())
-        return tuple(Dimension(name, _ASKS[name], needs, *_BOUNDS[name]) for name in ("mean", "sum"))
+        return tuple(Dimension(name, _ASKS[name], needs, *_BOUNDS[name]) for name in _BOUNDS)
 
     def _signals(self, examples: Sequence[Example]) -> list[Row]:
         texts = [read_output(example.output).text for example in examples]
@@ -178,7 +181,8 @@ class Gain(LanguageSignal):
         for with_grounds, parts in zip(given, alone, strict=True):
             gain = total_log_prob(with_grounds) - total_log_prob(parts)
             mean = gain / max(1, sum(map(len, parts)))
-            rows.append({"mean": _within(mean, "mean"), "sum": _within(gain, "sum")})
+            log = math.copysign(math.log1p(abs(gain) / FLATTENED), gain)
+            rows.append({"mean": _within(mean, "mean"), "sum": _within(gain, "sum"), "log": _within(log, "log")})
         return rows
 
 
@@ -206,8 +210,9 @@ _ASKS = {
     "likelihood": "How likely are the words of the output, one after the other?",
     "mean": "How much likelier do the grounds make each word?",
     "sum": "How much likelier do the grounds make the output?",
+    "log": "How much likelier do they make it, on a scale that flattens?",
 }
-_BOUNDS = {"mean": (-30.0, 30.0), "sum": (-1000.0, 1000.0)}
+_BOUNDS = {"mean": (-30.0, 30.0), "sum": (-1000.0, 1000.0), "log": (-10.0, 10.0)}
 
 
 def _within(value: float, name: str) -> Score:
