@@ -7,6 +7,7 @@ written for both, so the line is put in here.
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 _FENCE = re.compile(r"\s*(```|~~~)")
@@ -35,3 +36,10 @@ def with_room(markdown: str) -> str:
             in_list = bool(_ITEM.match(line)) and (in_list or bool(_BLOCK.match(line))) and not line.startswith("|")
         lines.append(line)
     return "\n".join(lines)
+
+
+def on_post_build(config: Any, **_: Any) -> None:
+    """A page opened from disk looks for the search index as a script, and its own script fails where there is none."""
+    folder = Path(config["site_dir"]) / "search"
+    index = (folder / "search_index.json").read_text(encoding="utf-8")
+    (folder / "search_index.js").write_text(f"var __index = {index}", encoding="utf-8")

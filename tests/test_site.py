@@ -40,6 +40,15 @@ def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
     assert not re.search(r"@import\s|url\(\"?(?:https?:)?//", styles)
 
 
+def test_pages_opened_from_disk_find_what_they_look_for(site: Path) -> None:
+    assert (site / "search" / "search_index.js").read_text(encoding="utf-8").startswith("var __index = {")
+    for page in site.rglob("*.html"):
+        if page.name == "404.html":  # a server sends it from any address, so its own are absolute
+            continue
+        for target in re.findall(r"<(?:script|link|img)[^>]*\s(?:src|href)=\"([^\"#?:]+)\"", page.read_text("utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
 def test_lists_and_tables_after_a_line_of_text_become_lists_and_tables(site: Path) -> None:
     text = (site / "files.html").read_text(encoding="utf-8")
     assert re.search(r"<p>The task matters:</p>\s*<ul>\s*<li><code>dialogue</code>", text)
