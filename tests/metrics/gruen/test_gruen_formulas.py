@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quintet.core.example import Example
+from quintet.errors import UnknownName
 from quintet.metrics.gruen.focus import Focus, relative_similarity, released_similarity
-from quintet.metrics.gruen.grammaticality import Grammaticality, grammaticality
+from quintet.metrics.gruen.grammaticality import Grammaticality, grammaticality, scaling_of
 from quintet.metrics.gruen.overall import Gruen
 from quintet.metrics.gruen.structure import CHANCE, Structure, order_loss
 
@@ -127,3 +128,19 @@ def test_offending_pairs_are_the_evidence() -> None:
 def test_the_sum_is_clipped_below() -> None:
     again = "The monkey took a bunch of bananas on the desk. " * 6
     assert value(Gruen(**FAKES), again) == 0.0
+
+
+def test_constants_of_grammaticality_follow_the_models() -> None:
+    """Stored constants for the bundled models, none for others; never from the batch."""
+    assert Grammaticality().scaling == "bundled"
+    assert Grammaticality(mode="released").scaling == "plain"
+    assert Grammaticality(model_lm="dir:mine").scaling == "plain"
+    plain, own = scaling_of("plain"), scaling_of("bundled")
+    assert plain.likely(-2.0) == pytest.approx(math.exp(-2.0))
+    assert plain.acceptability == 1.0
+    assert own.likelihood is not None
+    low, high = own.likelihood
+    assert low < high <= 0.0
+    assert (own.likely(low - 1), own.likely((low + high) / 2), own.likely(high + 1)) == pytest.approx((0.0, 0.5, 1.0))
+    with pytest.raises(UnknownName, match="did you mean bundled"):
+        scaling_of("bundle")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -13,6 +17,7 @@ from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.metric import Metric, Row
 from quintet.core.score import EMPTY_OUTPUT, Score, Span
+from quintet.errors import UnknownName
 from quintet.metrics.gruen.sentences import placed_sentences
 from quintet.metrics.role_metric import BLIND_GUESS
 from quintet.models.open import identity, open_model
@@ -24,6 +29,45 @@ LM_MODEL = "bundled:evaluator"
 ACCEPTABILITY_MODEL = "bundled:evaluator#acc"
 _CODE_LIMIT = Limits(total=128)
 """The released code gives the acceptability model 128 sub-words, special tokens included."""
+
+
+AUTO = "auto"
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """What a likely and an acceptable sentence look like to a pair of models; read from scaling.toml, never fitted to
+    the texts that are scored."""
+
+    likelihood: tuple[float, float] | None = None
+    """Mean log-probabilities that become 0 and 1; None: the mean probability itself."""
+    acceptability: float = 1.0
+    """Half the log-odds that count as one unit of y."""
+
+    def likely(self, log_prob: float) -> float:
+        if self.likelihood is None:
+            return math.exp(log_prob)
+        low, high = self.likelihood
+        return min(1.0, max(0.0, (log_prob - low) / (high - low)))
+
+
+def _constants() -> str:
+    return files("quintet.metrics.gruen").joinpath("scaling.toml").read_text(encoding="utf-8")
+
+
+@cache
+def _digest() -> str:
+    return hashlib.sha256(_constants().encode()).hexdigest()[:8]
+
+
+@cache
+def scaling_of(name: str) -> Scaling:
+    tables = tomllib.loads(_constants())
+    if name not in tables:
+        raise UnknownName("scaling of gruen-grammaticality", name, tables)
+    row = tables[name]
+    ends = row.get("likelihood")
+    return Scaling(None if ends is None else (float(ends[0]), float(ends[1])), float(row["acceptability"]))
 
 
 def grammaticality(perplexity: float, acceptability: float) -> float:
@@ -39,10 +83,19 @@ class Grammaticality(Metric):
     """paper: each sub-word masked in turn, x = exp(mean loss). released: one pass without masks, special tokens
     counted. quintet: masked, but the mean probability itself instead of exp(-0.5 x), which is 0 for most sentences;
     half the log-odds instead of one raw logit; never above 1."""
+    scaling: str = AUTO
+    """Mode quintet. bundled: constants of the bundled models, so that a plain human sentence comes near 1. plain: none.
+    auto: by the models."""
 
     name = "gruen-grammaticality"
     paper = "Zhu & Bhat 2020"
     model_roles: ClassVar[Mapping[str, str]] = {"model_lm": "masked-lm", "model_acceptability": "pair-classifier"}
+
+    def __post_init__(self) -> None:
+        # Settled once, so that parameters and signature show what is really done.
+        if self.scaling == AUTO:
+            bundled = (self.model_lm, self.model_acceptability) == (LM_MODEL, ACCEPTABILITY_MODEL)
+            object.__setattr__(self, "scaling", "bundled" if bundled and self.mode == "quintet" else "plain")
 
     @property
     def dimensions(self) -> tuple[Dimension, ...]:  # type: ignore[override]
@@ -51,11 +104,13 @@ class Grammaticality(Metric):
         return (Dimension("grammaticality", "Is the text free of grammatical errors?", high=high),)
 
     def prepare(self) -> None:
+        scaling_of(self.scaling)
         for parameter, role in self.model_roles.items():
             open_model(getattr(self, parameter), role)
 
     def model_identities(self) -> Mapping[str, str]:
-        return {parameter: identity(getattr(self, parameter)) for parameter in self.model_roles}
+        named = {parameter: identity(getattr(self, parameter)) for parameter in self.model_roles}
+        return {**named, "scaling": f"{self.scaling}@{_digest()}"}
 
     def _score(self, examples: Sequence[Example]) -> list[Row]:
         texts = [self._sentences(example.output) for example in examples]
@@ -102,8 +157,9 @@ class Grammaticality(Metric):
             return Score(grammaticality(0.0, 0.0), flags=("no sentence of two words",))
         accepted = math.fsum(y for _, _, y, _ in values) / len(values)
         if self.mode == "quintet":
-            likely = math.fsum(math.exp(logp) for logp, _, _, _ in values) / len(values)
-            total = min(1.0, max(0.0, (likely + accepted) / 8 + 0.5))
+            scaling = scaling_of(self.scaling)
+            likely = math.fsum(scaling.likely(logp) for logp, _, _, _ in values) / len(values)
+            total = min(1.0, max(0.0, (likely + accepted / scaling.acceptability) / 8 + 0.5))
             parts = {"likelihood": likely, "acceptability": accepted}
         else:
             # exp of a mean loss overflows for sentences no model has seen the like of.
