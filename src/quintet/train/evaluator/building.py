@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from random import Random
 from typing import NamedTuple
@@ -52,7 +53,8 @@ def build(
 ) -> Packed:
     """The result depends on the seed and the number of shards, not on the number of processes."""
     jobs = [(name, shard) for name in BUILDERS for shard in range(shards)]
-    processes = min(processes or len(os.sched_getaffinity(0)), len(jobs)) if hasattr(os, "fork") else 1
+    # Elsewhere a fork does not get along with the libraries that are loaded.
+    processes = min(processes or len(os.sched_getaffinity(0)), len(jobs)) if sys.platform == "linux" else 1
     _shared.append(_Shared(tables, neighbours, times, frame, seed, shards))
     try:
         if processes == 1:
