@@ -181,7 +181,10 @@ def all_constants(S, need_lm=False):
     g = {}
     for f in ("con_enc", "con_emb") + (("con_lm",) if need_lm else ()):
         z = np.load(f"{ROOT}/{f}.npz")
-        g.update({k: z[k].astype(float) for k in z.files if k != "__id__"})
+        for k in z.files:
+            if k != "__id__":
+                g[k] = np.full(len(items), np.nan)
+                g[k][z["__id__"]] = z[k]
     g.update({k: np.asarray(v, float) for k, v in surface.surface(items, [], surface.Idf(f"{ROOT}/idf.json")).items()})
     if need_lm:
         g["gain.fact.sum"] = g["lm.fh12.sum"] - g["lm.h12.sum"]
@@ -197,7 +200,8 @@ def all_constants(S, need_lm=False):
             else:
                 m = st == ("d2t" if dim.startswith("d2t") else "fact")
                 k = {n: fixed.get(n) or (float(np.nanmean(g[n][m])), float(np.nanstd(g[n][m]))) for n, _ in b}
-                v = sum(w * np.nan_to_num((g[n][m] - k[n][0]) / k[n][1]) for n, w in b if n in g)
+                q = m & (np.arange(len(m)) % 3 == 0)  # embeddings and likelihoods exist for every third item
+                v = sum(w * np.nan_to_num((g[n][q] - k[n][0]) / k[n][1]) for n, w in b if n in g)
                 src = "items made from training corpora"
             out[(dim, mode)] = (b, k, v, src)
     return out
