@@ -14,7 +14,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from quintet.errors import InputError
+from quintet.errors import InputError, ModelError
 from quintet.models.open import open_model
 from quintet.train import recipe
 from quintet.train.evaluator import building, language_network, starting
@@ -202,3 +202,39 @@ def test_what_cannot_be_started_from_is_named(tmp_path: Path) -> None:
 def test_weights_keep_their_names(trained) -> None:
     names = set(load_file(trained("evaluator").folder.parent / "weights.safetensors"))
     assert {"enc.word.weight", "enc.layers.0.qkv.weight", "pool.weight", "heads.bias", "mlm.norm.weight"} <= names
+
+
+def test_a_gguf_file_is_read_as_it_was_written(tmp_path: Path) -> None:
+    """Against the format's own library: 4-bit and 8-bit blocks, and the order of rotated rows."""
+    gguf = pytest.importorskip("gguf")
+    from quintet.train.evaluator import gguf as reader
+
+    rng = np.random.default_rng(0)
+    writer = gguf.GGUFWriter(tmp_path / "tiny.gguf", "llama")
+    writer.add_head_count(2)
+    writer.add_head_count_kv(1)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_rope_freq_base(1e4)
+    writer.add_token_list([b"a", b"b"])
+    plain = {"token_embd.weight": (6, 32), "blk.0.attn_q.weight": (32, 32), "blk.0.attn_k.weight": (16, 32)}
+    kinds = {"token_embd.weight": "Q8_0", "blk.0.attn_q.weight": "Q4_1", "blk.0.attn_k.weight": "F16"}
+    wanted = {}
+    for name, shape in plain.items():
+        kind = getattr(gguf.GGMLQuantizationType, kinds[name])
+        packed = gguf.quants.quantize(rng.standard_normal(shape).astype(np.float32), kind)
+        writer.add_tensor(name, packed, raw_dtype=kind)
+        wanted[name] = gguf.quants.dequantize(packed, kind)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    found = reader.read(tmp_path / "tiny.gguf")
+    for name, values in wanted.items():
+        assert np.allclose(found.tensors[name], values, atol=1e-6), name
+    weights, told = reader.llama_weights(found, tmp_path / "tiny.gguf")
+    assert told == pytest.approx({"num_attention_heads": 2, "rope_theta": 1e4, "rms_norm_eps": 1e-5})
+    # Rows 0 and 1 of a head turn together: here they stand at 0 and at half of the head's 16 rows.
+    assert np.array_equal(weights["blocks.0.q.weight"][[0, 8]], found.tensors["blk.0.attn_q.weight"][[0, 1]])
+    (tmp_path / "no.gguf").write_bytes(b"PK")
+    with pytest.raises(ModelError, match="is not a GGUF file"):
+        reader.read(tmp_path / "no.gguf")

@@ -1,7 +1,8 @@
 """Where the two networks start from: the bundled encoder, a folder, a hub name, or a tiny random one.
 
 bundled:gte-small     the encoder that comes with quintet (8-bit weights; nothing is fetched)
-dir:FOLDER            BERT or Llama in safetensors under transformers' names, or the folder of an earlier run
+dir:FOLDER            BERT or Llama in safetensors under transformers' names, Llama as GGUF, or an earlier run;
+                      with tokenizer.json
 hf:NAME@REVISION      the same from the hub
 tiny:bert, tiny:gpt2  random and narrow, with words learnt from the rows: for smoke runs
 """
@@ -23,7 +24,7 @@ from quintet.errors import InputError, ModelError
 from quintet.models import catalog
 from quintet.models.hub import snapshot
 from quintet.train import tiny
-from quintet.train.evaluator import language_network, network
+from quintet.train.evaluator import gguf, language_network, network
 from quintet.train.torch_parts import need
 
 Weights = dict[str, Tensor]
@@ -78,10 +79,8 @@ def open_language_model(spec: str, texts: Iterable[str]) -> LanguageStart:
         small = language_network.Shape(words.get_vocab_size(), 32, 2, 2, 1, 64)
         return LanguageStart(language_network.LanguageModel(small), words, "<|endoftext|>")
     folder = _folder(spec)
-    stored = _tensors(folder)
-    own = any(name.startswith("emb.weight") for name in stored)
-    found = language_network.expanded(stored) if own else _llama_weights(stored, spec)
-    made = language_network.LanguageModel(_language_shape(folder, found))
+    found, told = _language_weights(folder, spec)
+    made = language_network.LanguageModel(_language_shape(told, found))
     made.load_state_dict(found)
     words = _tokenizer(folder)
     first = "<|im_start|>" if words.token_to_id("<|im_start|>") is not None else "<|endoftext|>"
@@ -185,11 +184,22 @@ def _llama_weights(stored: Mapping[str, Tensor], spec: str) -> Weights:
     return {name: value.float() for name, value in out.items()}
 
 
-def _language_shape(folder: Path, weights: Weights) -> language_network.Shape:
-    """Sizes from the weights; what they do not say from config.json, else SmolLM2's."""
-    plain = language_network.Shape()
+def _language_weights(folder: Path, spec: str) -> tuple[Weights, Mapping[str, Any]]:
+    """Tensors under our names, and config.json or what stands for it."""
+    packed = sorted(folder.glob("*.gguf"))
+    if packed and not any(folder.glob("*.safetensors")):
+        arrays, numbers = gguf.llama_weights(gguf.read(packed[0]), packed[0])
+        return {name: torch.from_numpy(array) for name, array in arrays.items()}, numbers
     path = folder / "config.json"
     told = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    stored = _tensors(folder)
+    own = any(name.startswith("emb.weight") for name in stored)
+    return language_network.expanded(stored) if own else _llama_weights(stored, spec), told
+
+
+def _language_shape(told: Mapping[str, Any], weights: Weights) -> language_network.Shape:
+    """Sizes from the weights; what they do not say from the configuration, else SmolLM2's."""
+    plain = language_network.Shape()
     vocabulary, width = weights["emb.weight"].shape
     heads = int(told.get("num_attention_heads", plain.heads))
     inner, small = len(weights["blocks.0.gate.weight"]), len(weights["blocks.0.k.weight"])
