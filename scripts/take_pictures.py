@@ -48,9 +48,10 @@ def main(folder: Path) -> None:
             page.find_element("id", "sample").click()
             page.find_element("id", "go").click()
             until(page, "return document.querySelector('#state').textContent.startsWith('Done')", 300)
+            size(page, 1080)
             tab(page, "#scores", "consistency")
             point_at(page, "#view .output .ev", "nine")
-            picture(page, folder / "page.png", 1120)
+            picture(page, folder / "page.png", 1080)
 
 
 @contextmanager
@@ -123,6 +124,7 @@ def point_at(page: Any, selector: str, word: str) -> None:
 
 def picture(page: Any, path: Path, height: int) -> None:
     size(page, height)
+    page.execute_script("scrollTo(0, 0)")
     time.sleep(0.3)
     page.save_screenshot(str(path))
     print(path)
