@@ -28,10 +28,6 @@ HEADER = """\
 # Written by scripts/evaluator_blends.py from research/evaluator/blends. What a signal is: docs/metrics/evaluator.md
 """
 
-LIKE = {
-    "dialogue/understandability": "dialogue/naturalness",
-}
-"""Where the study has no blend of its own: the one that asks most nearly the same."""
 EITHER = {"data2text/informativeness": ["source", "references"]}
 """Dimensions that can be answered with one of several fields."""
 
@@ -95,7 +91,8 @@ def signal(name: str) -> dict[str, Any]:
         return {"metric": "evaluator-response", "of": "selection", "label": label, "parameters": {"turns": turns}}
     if head == "lm":
         given = _GIVEN[rest.removesuffix(".mean")]
-        label = "likelihood" if given == "nothing" else f"likelihood given the {given}"
+        beside = "input" if rest.startswith("inp.") else given
+        label = "likelihood" if given == "nothing" else f"likelihood given the {beside}"
         return {"metric": f"evaluator-likelihood-{given}", "of": "likelihood", "label": label}
     if head == "pmi":
         given, of = rest.split(".")
@@ -163,14 +160,10 @@ def main(folder: Path) -> None:
         parts = [HEADER]
         for dimension in dimensions:
             path = f"{task}/{dimension}"
-            used = path if dimension in study.get(task, {}) else LIKE.get(path, path)
-            from_task, _, name = used.partition("/")
             about = tasks[task].dimensions[dimension].dimension
             for mode in ("full", "fast"):
-                table = study[from_task][name][mode]
+                table = study[task][dimension][mode]
                 made = convert(table, about.question, list(about.needs), EITHER.get(path, []))
-                if used != path:
-                    made["origin"] = f"the blend of {from_task} {name}; {made['origin']}"
                 parts.append(toml(f"{dimension}.{mode}", made))
         (TARGET / f"{task}.toml").write_text("\n".join(parts), encoding="utf-8")
     text = PAGE.read_text(encoding="utf-8")
