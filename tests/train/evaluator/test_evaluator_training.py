@@ -199,6 +199,20 @@ def test_what_cannot_be_started_from_is_named(tmp_path: Path) -> None:
         evaluator_run.carry_out(wrong, tmp_path, tmp_path, True, "cpu", None, False)
 
 
+def test_a_packed_word_table_is_read(trained, tmp_path: Path) -> None:
+    from safetensors.torch import save_file
+
+    before = trained("evaluator").folder.parent
+    weights = load_file(before / "weights.safetensors")
+    table = weights.pop("enc.word.weight")
+    scale = table.abs().amax(1, keepdim=True) / 127
+    packed = {"enc.word.weight.q": (table / scale).round().to(torch.int8), "enc.word.weight.s": scale}
+    save_file({**{name: value.half() for name, value in weights.items()}, **packed}, tmp_path / "weights.safetensors")
+    shutil.copy(before / "tokenizer.json", tmp_path)
+    found = starting.open_encoder(f"dir:{tmp_path}", ()).network.enc.word.weight.detach()
+    assert float((found - table).abs().max()) <= float(scale.max())
+
+
 def test_weights_keep_their_names(trained) -> None:
     names = set(load_file(trained("evaluator").folder.parent / "weights.safetensors"))
     assert {"enc.word.weight", "enc.layers.0.qkv.weight", "pool.weight", "heads.bias", "mlm.norm.weight"} <= names

@@ -126,9 +126,19 @@ def _tokenizer(folder: Path) -> Any:
 
 def _encoder_weights(stored: Weights, spec: str) -> Weights:
     if "enc.ln.weight" in stored:
-        return {name: value.float() for name, value in stored.items()}
+        return unpacked(stored)
     prefix = "bert." if any(name.startswith("bert.") for name in stored) else ""
     return _from_bert({name.removeprefix(prefix): value.float() for name, value in stored.items()}, spec)
+
+
+def unpacked(stored: Weights) -> Weights:
+    """Our own names; a word table may be int8 rows with a scale each (`NAME.q`, `NAME.s`)."""
+    out = {name: value.float() for name, value in stored.items() if not name.endswith((".q", ".s"))}
+    for name in stored:
+        if name.endswith(".q"):
+            whole = name.removesuffix(".q")
+            out[whole] = stored[name].float() * stored[f"{whole}.s"].float()
+    return out
 
 
 def _from_bert(found: Mapping[str, Tensor], spec: str) -> Weights:
