@@ -40,7 +40,7 @@ def gather(data: str | None, study: Study | None, models: Models, limit: int | N
         )
         for rated, blended in scored.items():
             task, dimension = benchmark.answered_by(rated)
-            where = f"{'summarization' if task == 'fact' else task} {dimension}"
+            where = f"{task} {dimension}"
             short = name.removeprefix("dstc10/") + ("" if rated == dimension else f" ({rated})")
             found.setdefault(where, {})[short] = (blended.value, standing(benchmark.ratings[rated]))
     return found

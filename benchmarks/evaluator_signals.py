@@ -87,11 +87,16 @@ def product(
     }  # fmt: skip
 
 
+def blend_task(task: str, dimension: str) -> str:
+    """A claim is judged by the blend of summaries where the evaluator has none of its own for it."""
+    return "summarization" if task == "fact" and f"evaluator-fact-{dimension}" not in registry else task
+
+
 def _plan(benchmark: Benchmark, dims: Sequence[str], fast: bool, models: Models) -> Plan:
     columns = []
     for rated in dims:
         task, name = benchmark.answered_by(rated)
-        called = f"evaluator-{'summarization' if task == 'fact' else task}-{name}"
+        called = f"evaluator-{blend_task(task, name)}-{name}"
         if called in registry:
             metric = build(registry, called, fast=fast, **models.given)
             columns.append(Column(rated, metric, metric.dimensions[0].name))
@@ -125,8 +130,7 @@ class Study:
                 places = table["__id__"]
                 for name in table.files:
                     if name != "__id__":
-                        self._signals[name] = np.full(len(rows), np.nan)
-                        self._signals[name][places] = table[name]
+                        self._signals.setdefault(name, np.full(len(rows), np.nan))[places] = table[name]
         self._blends = {path.stem: tomllib.loads(path.read_text("utf-8")) for path in blends.glob("*.toml")}
         _derive(self._signals)
 
@@ -157,14 +161,8 @@ class Study:
         return False
 
     def _table(self, task: str, name: str, mode: str) -> Mapping[str, Any] | None:
-        like = _script("evaluator_blends").LIKE
-        path = f"{'summarization' if task == 'fact' else task}/{name}"
-        for at in (path, like.get(path, path)):
-            known, _, dimension = at.partition("/")
-            if dimension in self._blends.get(known, {}):
-                table: Mapping[str, Any] = self._blends[known][dimension][mode]
-                return table
-        return None
+        found: Mapping[str, Any] | None = self._blends.get(blend_task(task, name), {}).get(name, {}).get(mode)
+        return found
 
     def _one(self, table: Mapping[str, Any], here: npt.NDArray[np.intp]) -> Blended:
         total = sum(row["weight"] for row in table["signals"])
@@ -202,6 +200,9 @@ def _derive(signals: dict[str, Floats]) -> None:
             gain = signals[f"lm.{given}.sum"] - alone
             signals.setdefault(f"pmi.{given}.sum", gain)
             signals.setdefault(f"pmi.{given}.mean", gain / number)
+            signals.setdefault(f"pmi.{given}.log", np.sign(gain) * np.log1p(np.abs(gain) / 5))
+    if "lm.out|inp.mean" in signals:
+        signals.setdefault("lm.inp.mean", signals["lm.out|inp.mean"])
     if "lm.fh12.sum" in signals:
         signals.setdefault("gain.fact.sum", signals["lm.fh12.sum"] - signals["lm.h12.sum"])
     for head in ("sel", "abac"):
