@@ -116,8 +116,12 @@ def sample(name: str, dimension: str, rows: int, data: str | None) -> tuple[list
     return [e if e.context is not None or not e.history else replace(e, context="") for e in examples], ratings[chosen]
 
 
-def scored(examples: Sequence[Example], column: Column) -> np.ndarray:
+def scored(examples: Sequence[Example], column: Column, instead: str) -> np.ndarray:
     metric = build(metrics, column[0])
+    named = {k: v for k, v in metric.parameters.items() if isinstance(v, str) and v.startswith("bundled:evaluator")}
+    if instead:
+        # Constants were settled for the bundled models above and stay.
+        metric = replace(metric, **{k: v.replace("bundled:evaluator", instead) for k, v in named.items()})
     dimension = column[1] or metric.dimensions[0].name
     found = np.array([row[dimension].value for row in metric.score(examples)])
     forget_all()
@@ -139,6 +143,7 @@ def main() -> None:
     ask.add_argument("family", nargs="*")
     ask.add_argument("--rows", type=int, default=150)
     ask.add_argument("--data")
+    ask.add_argument("--evaluator", default="", help="dir:FOLDER of a candidate in place of bundled:evaluator")
     ask.add_argument("--test", action="store_true", help="test sets; add a row to docs/benchmark-log.md")
     given = ask.parse_args()
     tables = TEST if given.test else VALIDATION
@@ -148,7 +153,7 @@ def main() -> None:
             examples, ratings = sample(name, dimension, given.rows, given.data)
             for column in columns:
                 began = time.perf_counter()
-                told = cell(scored(examples, column), ratings)
+                told = cell(scored(examples, column, given.evaluator), ratings)
                 spent = (time.perf_counter() - began) / len(examples)
                 print(f"| {name} {dimension} | {len(examples)} | {column[0]} | {told} | {spent:.2f} s", flush=True)
 

@@ -46,8 +46,8 @@ PLAN = HeadPlan(hidden=16, decay=10.0)
 LESSONS = {"im2-nuf5": "nuf", "im2-ies5": "ies"}
 TARGET = Path(__file__).parents[1] / "src" / "quintet"
 MARK = "# Written by scripts/build_im2.py:"
-TURNS = 200
-TAUGHT = 900
+TURNS = 100
+TAUGHT = 600
 
 
 @dataclass
@@ -258,20 +258,22 @@ def main() -> None:
     ask.add_argument("--rows", type=int, default=250)
     ask.add_argument("--write", type=Path)
     given = ask.parse_args()
-    constant = constant_of_likelihood(given.corpora, given.model)
-    base = base_tables(constant)
-    parts = [score(name, given.benchmarks, given.rows, given.model) for name in (*RATED, DIALOGUES)]
     taught = [lesson for name in RATED for lesson in lessons(name, given.benchmarks, given.model)]
     print({(lesson.head, lesson.part): len(lesson.targets) for lesson in taught}, flush=True)
     whole = heads(taught)
-    tables, fitted = study(parts, taught, whole, base)
-    report(parts, tables)
-    print(f"\nD-MLM: {constant}\n{fitted}")
     if given.write:
         judge = open_model(given.model, "judge")
         for name, head in whole.items():
             made = f"dialogue-{LESSONS[name]}"
             pooled_head.write(given.write / made, made, layers(head), judge, "tanh")
+    constant = constant_of_likelihood(given.corpora, given.model)
+    base = base_tables(constant)
+    print(f"D-MLM: {constant}", flush=True)
+    parts = [score(name, given.benchmarks, given.rows, given.model) for name in (*RATED, DIALOGUES)]
+    tables, fitted = study(parts, taught, whole, base)
+    report(parts, tables)
+    print(f"\n{fitted}")
+    if given.write:
         path = TARGET / "metrics/im2/blend.toml"
         kept = path.read_text(encoding="utf-8").partition(MARK)[0].rstrip()
         told = f"{MARK} constants of the bundled evaluator, weights fitted on DSTC10 development ratings."
