@@ -201,7 +201,7 @@ def all_constants(S, need_lm=False):
                 m = st == ("d2t" if dim.startswith("d2t") else "fact")
                 k = {n: fixed.get(n) or (float(np.nanmean(g[n][m])), float(np.nanstd(g[n][m]))) for n, _ in b}
                 q = m & (np.arange(len(m)) % 3 == 0)  # embeddings and likelihoods exist for every third item
-                v = sum(w * np.nan_to_num((g[n][q] - k[n][0]) / k[n][1]) for n, w in b if n in g)
+                v = sum(w * np.nan_to_num((g[n][q] - k[n][0]) / k[n][1]) for n, w in b if n in g) * sum(w for _, w in b) / sum(w for n, w in b if n in g)
                 src = "items made from training corpora"
             out[(dim, mode)] = (b, k, v, src)
     return out
