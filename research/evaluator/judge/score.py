@@ -7,11 +7,8 @@ import numpy as np
 import torch
 from safetensors.torch import load_file
 
-from .build import CLS, SEP, tokenizer
-from .lmnet import CFG, LM, expand
-from .net import NLI, TASKS, Encoder, Evaluator, unpack
+from .networks import BOS, CLS, LM, SEP, TASKS, Encoder, Evaluator, dlg_prefix, doc_prefix, expand, mr_prefix, tokenizer, unpack
 from .textnorm import STOP, detok, sentences
-from .train_lm import BOS, dlg_prefix, doc_prefix, mr_prefix
 
 DEV = "cuda" if torch.cuda.is_available() else "cpu"
 AC = lambda: torch.autocast(DEV, torch.bfloat16, enabled=DEV == "cuda")
@@ -218,7 +215,7 @@ def enc_signals(items, paras, path, tokpath, tag=""):
 @torch.no_grad()
 def emb_signals(items, paras, path, tokpath, tag, judge=False, layers=(9, 12)):
     t0 = time.time(); tok = tokenizer(tokpath); S = Sig(len(items))
-    enc = Encoder(drop=0.0); sd = unpack(load_file(path))
+    enc = Encoder(); sd = unpack(load_file(path))
     enc.load_state_dict({k[4:]: v for k, v in sd.items() if k.startswith("enc.")} if judge else sd); enc.eval().to(DEV)
     stop_ids = {tok.token_to_id(w) for w in STOP} | {i for i in range(30522) if re.fullmatch(r"\W+", tok.id_to_token(i) or "x")}
     is_content = torch.ones(30522, dtype=torch.bool); is_content[[i for i in stop_ids if i is not None]] = False; is_content = is_content.to(DEV)
@@ -322,7 +319,7 @@ def emb_signals(items, paras, path, tokpath, tag, judge=False, layers=(9, 12)):
 def lm_signals(items, paras, parts, tokpath, tag, budget=65536, tiny=False, only=None):
     from tokenizers import Tokenizer
     t0 = time.time(); tok = Tokenizer.from_file(tokpath); S = Sig(len(items)); Q = []
-    m = LM(**({**CFG, "layers": 1} if tiny else CFG))
+    m = LM(1 if tiny else 30)
     if not tiny:
         sd = {}
         for p in parts.split(","):
