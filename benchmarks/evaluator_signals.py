@@ -186,6 +186,9 @@ def _find(signals: Mapping[str, Floats], name: str) -> Floats:
 
 def _derive(signals: dict[str, Floats]) -> None:
     """Gains, and what stands for the context: fact and turns where there is a fact, else the turns."""
+    if "sf.fact.idf" in signals and "emb0.fact.cos" in signals:
+        # Where there is no fact the study's word counts say 0, the package says nothing.
+        signals["sf.fact.idf"][np.isnan(signals["emb0.fact.cos"])] = np.nan
     if "lm.ntok" not in signals:
         return
     number, alone = signals["lm.ntok"], signals["lm.unc.sum"]
