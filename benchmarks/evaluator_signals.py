@@ -44,6 +44,10 @@ class Blended:
     adds: Mapping[str, Floats]
     """Signal to weight × normalised value; 0 where it could not be had."""
 
+    @property
+    def whole(self) -> Floats:
+        return sum(self.adds.values(), np.zeros(len(self.value)))
+
     def alone(self, signal: str) -> Floats:
         """A signal that could not be had stands at its mean, as it does in the blend; the sign is the weight's."""
         return self.adds[signal]
