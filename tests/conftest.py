@@ -19,5 +19,12 @@ def shared() -> Path:
 
 
 @pytest.fixture(scope="session")
+def pages_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the pages' snippets keep results: many score the same examples, in several test processes at once."""
+    base = tmp_path_factory.getbasetemp()
+    return (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "pages-cache"
+
+
+@pytest.fixture(scope="session")
 def benchmarks(shared: Path) -> Path:
     return shared / "benchmarks"

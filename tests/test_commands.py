@@ -55,7 +55,7 @@ def name_of(page: Path) -> str:
 
 
 @pytest.mark.parametrize("page", PAGES_WITH_COMMANDS, ids=name_of)
-def test_shell_snippets_run(page: Path, tmp_path: Path) -> None:
+def test_shell_snippets_run(page: Path, tmp_path: Path, pages_cache: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     texts = [text for kind, text in fences(page) if kind == "sh"]
     if any(NEEDS_TORCH.search(text) for text in texts) and find_spec("torch") is None:
@@ -64,7 +64,7 @@ def test_shell_snippets_run(page: Path, tmp_path: Path) -> None:
         pytest.skip("no curl on this machine")
     with (
         chat_server_if(any(READERS_SERVER in text for _, text in fences(page))) as judge,
-        Session(tmp_path, judge) as session,
+        Session(tmp_path, judge, pages_cache) as session,
     ):
         for kind, text in fences(page):
             if kind == "toml":
@@ -74,7 +74,7 @@ def test_shell_snippets_run(page: Path, tmp_path: Path) -> None:
 
 
 class Session:
-    def __init__(self, folder: Path, judge: str) -> None:
+    def __init__(self, folder: Path, judge: str, cache: Path) -> None:
         self.folder, self.judge, self.port = folder, judge, 0
         self._service: subprocess.Popen[bytes] | None = None
         tools = folder / ".tools"
@@ -82,7 +82,7 @@ class Session:
         write_tool(tools / "quintet", f'exec "{sys.executable}" -m quintet "$@"')
         write_tool(tools / "pip", f'printf "%s\\n" "$*" >> "{tools}/pip.log"')
         self.environment = {
-            **os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "QUINTET_CACHE": str(folder / ".cache"),
+            **os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "QUINTET_CACHE": str(cache),
             "QUINTET_OFFLINE": "1",
         }  # fmt: skip
 

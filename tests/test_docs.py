@@ -15,9 +15,9 @@ LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_snippets_run(page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_snippets_run(page: Path, monkeypatch: pytest.MonkeyPatch, pages_cache: Path) -> None:
     monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("QUINTET_CACHE", str(tmp_path))
+    monkeypatch.setenv("QUINTET_CACHE", str(pages_cache))
     run(SNIPPET.findall(page.read_text(encoding="utf-8")), page)
 
 
