@@ -40,6 +40,26 @@ def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
     assert not re.search(r"@import\s|url\(\"?(?:https?:)?//", styles)
 
 
+def test_figures_of_agreement_are_those_of_the_page_that_measures_them() -> None:
+    """`choosing.md` repeats some; a new measurement must not leave old ones there."""
+    measured = {
+        cells[0]: (cells[3], cells[4].split(" ")[0], cells[5])
+        for cells in table_rows(ROOT / "docs" / "agreement.md")
+        if len(cells) > 5
+    }
+    rows = table_rows(ROOT / "docs" / "choosing.md")
+    repeated = [cells for cells in rows if len(cells) > 3 and re.match(r"\.\d{3} \[", cells[3])]
+    assert len(repeated) > 20
+    for _, dimension, where, *figures in repeated:
+        assert dimension in where or where == "cnndm_quality overall"
+        assert tuple(figures) == measured[where], where
+
+
+def table_rows(page: Path) -> list[list[str]]:
+    lines = page.read_text(encoding="utf-8").splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+
+
 def test_pages_opened_from_disk_find_what_they_look_for(site: Path) -> None:
     assert (site / "search" / "search_index.js").read_text(encoding="utf-8").startswith("var __index = {")
     for page in site.rglob("*.html"):
