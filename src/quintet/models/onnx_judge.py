@@ -24,9 +24,10 @@ from quintet.models.subwords import Pieces, Subwords
 JudgedPair = tuple[str, tuple[str, ...]]
 OUTPUTS = ("heads", "nli", "words", "pooled")
 WORDS = "word_logp"
-STEP = 4
+STEP = 1
 """A text is filled up to a multiple of this, by its own length alone, and goes with texts of that length: what it is
-given never depends on the company it keeps."""
+given never depends on the company it keeps. With 1 nothing is filled up and a graph need not look at the mask; a batch
+of one is as fast as a large one."""
 REMEMBERED = 16384
 """Judgements and split texts kept, of each the latest."""
 
