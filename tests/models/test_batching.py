@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.models.batching import batches, in_batches
+from quintet.models.batching import SLACK, batches, in_batches
 
 lengths = st.lists(st.integers(0, 60), max_size=40)
 budgets = st.integers(1, 200)
@@ -30,6 +30,15 @@ def test_every_item_once_and_within_the_budget(sizes, budget):
     assert sorted(i for batch in plan for i in batch) == list(range(len(sizes)))
     for batch in plan:
         assert len(batch) == 1 or max(sizes[i] for i in batch) * len(batch) <= budget
+
+
+@given(lengths, budgets)
+def test_little_is_padded_where_it_is_asked_for(sizes, budget):
+    plan = batches(sizes, budget, 0.9)
+    assert sorted(i for batch in plan for i in batch) == list(range(len(sizes)))
+    for batch in plan:
+        longest = max(sizes[i] for i in batch)
+        assert all(sizes[i] + SLACK >= 0.9 * longest for i in batch)
 
 
 @given(lengths, budgets)

@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+SLACK = 8
+"""So many sub-words of padding are never worth a batch of its own."""
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
+def batches(lengths: Sequence[int], budget: int, least: float = 0.0) -> list[list[int]]:
     """Indices in batches, longest first, so that the longest item times the size of a batch stays within `budget`.
 
-    An item longer than the budget gets a batch of its own. Equal lengths keep their order: the plan is deterministic.
+    An item longer than the budget gets a batch of its own. One clearly shorter than `least` times the longest begins a
+    new one: where a small batch is as fast as a large one, padding is the dearer of the two. Equal lengths keep their
+    order: the plan is deterministic.
     """
     plan: list[list[int]] = []
     widest = 0
     for index in sorted(range(len(lengths)), key=lambda i: (-lengths[i], i)):
-        if plan and widest * (len(plan[-1]) + 1) <= budget:
+        if plan and widest * (len(plan[-1]) + 1) <= budget and lengths[index] + SLACK >= least * widest:
             plan[-1].append(index)
         else:
             plan.append([index])

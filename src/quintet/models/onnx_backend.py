@@ -20,6 +20,8 @@ from quintet.models.subwords import Subwords
 
 TOKEN_BUDGET = 1024
 """Sub-words a pass, padding included: larger batches fall out of the cache and are slower on a CPU."""
+LEAST = 0.9
+"""Share of a batch's longest text that the others have at least: a batch of one is nearly as fast as a large one."""
 SESSIONS = 2
 """Depths kept open at a time; each holds the weights once in fp32."""
 
@@ -58,6 +60,7 @@ class OnnxEmbedder:
         return embed_layers(
             self._subwords, texts, layers, long,
             max_tokens=self.max_tokens, width=self.width, budget=TOKEN_BUDGET, run=self._run, pad=self._pad,
+            least=LEAST,
         )  # fmt: skip
 
     def _run(

@@ -29,6 +29,7 @@ def embed_layers(
     budget: int,
     run: Run,
     pad: int = 0,
+    least: float = 0.0,
 ) -> list[Layers]:
     room = max_tokens - 2
     split = [subwords.split(text) for text in texts]
@@ -55,7 +56,7 @@ def embed_layers(
             places.setdefault(pieces.ids[window.start : window.end].tobytes(), []).append((index, window))
     inputs = [np.concatenate([[frame[0]], np.frombuffer(key, np.int64), [frame[1]]]) for key in places]
     owners = list(places.values())
-    for batch in batches([len(ids) for ids in inputs], budget):
+    for batch in batches([len(ids) for ids in inputs], budget, least):
         outputs = run(*padded([inputs[i] for i in batch], pad), layers)
         for row, i in enumerate(batch):
             for index, window in owners[i]:
