@@ -154,13 +154,14 @@ class Blend(Composite):
 
 
 def with_counterparts(chosen: tuple[Span, ...], known: Iterable[Span]) -> tuple[Span, ...]:
-    """One signal says how well a word is supported, another where: what the first lacks is taken from the second."""
+    """Words that say where their nearest stands can be checked by the reader, so they come first: where another signal
+    has such a span at the same place, it is shown, with the note of the one it stands for."""
     if all(span.other is not None or span.kind != "word" for span in chosen):
         return chosen
-    there = {(span.field, span.start, span.end): span.other for span in known if span.other is not None}
+    there = {(span.field, span.start, span.end): span for span in known if span.other is not None}
     return tuple(
-        replace(span, other=there.get((span.field, span.start, span.end)))
-        if span.other is None and span.kind == "word"
+        replace(found, note=span.note or found.note)
+        if span.kind == "word" and (found := there.get((span.field, span.start, span.end))) is not None
         else span
         for span in chosen
     )

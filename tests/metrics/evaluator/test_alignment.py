@@ -65,13 +65,14 @@ def test_every_piece_of_plain_text_has_its_place(text: str) -> None:
             assert character in text[start:end]
 
 
-def test_one_signal_says_how_well_another_says_where() -> None:
-    weak, sentence = Span(0, 3, 0.1), Span(0, 9, 0.2, "sentence")
+def test_words_that_can_be_checked_come_first_with_the_note_of_the_others() -> None:
+    weak, sentence = Span(0, 3, 0.1, note="unsupported"), Span(0, 9, 0.2, "sentence")
     other = Span(0, 3, 0.9, other=("source", 4, 7))
     assert with_counterparts((weak, sentence), (weak, other)) == (
-        dataclasses.replace(weak, other=("source", 4, 7)),
+        dataclasses.replace(other, note="unsupported"),
         sentence,
     )
+    assert with_counterparts((weak,), (weak,)) == (weak,)
     assert with_counterparts((other,), (weak,)) == (other,)
 
 

@@ -30,7 +30,7 @@ from quintet.text.content_words import is_content, plain_words
 from quintet.text.tokens import Piece, whitespace_words
 
 UNSUPPORTED = 0.5
-"""Sentences less likely to be entailed than this are pointed at."""
+"""Sentences less likely to be entailed, and words less likely to be backed, than this are pointed at."""
 
 
 @dataclass(frozen=True)
@@ -94,5 +94,7 @@ def _words(
             inside = best[(starts >= word.start) & (starts < word.end) & spoken]
             spelled = plain_words(word.text)
             if len(inside) and spelled:
-                place = output.span(unit.start + word.start, unit.start + word.end, float(inside.mean()), "word")
+                value = float(inside.mean())
+                note = "unsupported" if value < UNSUPPORTED else ""
+                place = output.span(unit.start + word.start, unit.start + word.end, value, "word", note)
                 yield place, any(map(is_content, spelled))

@@ -19,7 +19,7 @@ from quintet.serve.report.statistics import summarize
 
 SHOWN_CHARACTERS = 2000
 FAINT = 0.4
-POINTED_AT = ("not entailed", "reads badly", "unlikely", "order")
+POINTED_AT = ("not entailed", "unsupported", "reads badly", "unlikely", "order")
 """As in assets/text.js: evidence that is given only where something is wrong."""
 
 _STYLE = """<style>

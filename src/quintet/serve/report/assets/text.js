@@ -2,7 +2,7 @@
 const FAINT = 0.4;
 const FIRM = 0.7;
 /* Evidence that is given only where something is wrong: it is weak whatever the rest of the report looks like. */
-const POINTED_AT = new Set(["not entailed", "reads badly", "unlikely", "order"]);
+const POINTED_AT = new Set(["not entailed", "unsupported", "reads badly", "unlikely", "order"]);
 
 /* From -1 (as weak as the weakest words of this column) over 0 (nothing to see) to 1 (as strong as the strongest). */
 function shade(column, span) {
