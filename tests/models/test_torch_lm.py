@@ -52,6 +52,17 @@ def test_each_word_masked_in_turn(masked):
         ]
 
 
+def test_only_the_end_of_a_text_is_scored_where_asked(masked):
+    ours = masked[0]
+    text = "A dog barked. The cat sat."
+    start = text.index("The")
+    whole, part = ours.log_probs([text])[0], ours.log_probs([text, "Yes"], after=[start, -1])[0]
+    own = whole.ends > start
+    assert 0 < own.sum() < len(whole)
+    assert part.log_probs == pytest.approx(whole.log_probs[own], abs=1e-5)
+    assert part.ends.tolist() == whole.ends[own].tolist()
+
+
 def test_one_unmasked_pass_with_the_frame_is_what_gruen_computes(masked):
     """GRUEN's code: labels = inputs, mean cross-entropy over all ids, special tokens included."""
     ours, model, tokenizer, kind = masked

@@ -100,10 +100,12 @@ class FakeMaskedLM(_Fake):
         last: int | None = None,
         specials: bool = False,
         long: Long = "window",
+        after: Sequence[int] | None = None,
     ) -> list[TokenScores]:
-        return [self._one(text, mode, last, specials and mode == "none", long) for text in texts]
+        jobs = zip(texts, after or [-1] * len(texts), strict=True)
+        return [self._one(text, mode, last, specials and mode == "none", long, start) for text, start in jobs]
 
-    def _one(self, text: str, mode: Mode, last: int | None, specials: bool, long: Long) -> TokenScores:
+    def _one(self, text: str, mode: Mode, last: int | None, specials: bool, long: Long, start: int) -> TokenScores:
         spans = [(0, 0), *tokens(text), (len(text), len(text))]
         names = [text[start:end].lower() for start, end in spans]
         values = [-0.1, *(log_prob(names[i], names[i - 1]) for i in range(1, len(names) - 1)), -0.1]
@@ -117,7 +119,7 @@ class FakeMaskedLM(_Fake):
         elif long == "cut" and len(spans) > self.max_tokens:
             kept = [*kept[: self.max_tokens - 1], kept[-1]]
             cut = len(spans) - self.max_tokens
-        kept = kept if specials else kept[1:-1]
+        kept = [i for i in (kept if specials else kept[1:-1]) if spans[i][1] > start]
         return _scores(text, [spans[i] for i in kept], [values[i] for i in kept], cut)
 
 

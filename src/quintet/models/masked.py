@@ -50,26 +50,32 @@ class MaskedLikelihood(ABC):
         last: int | None = None,
         specials: bool = False,
         long: Long = "window",
+        after: Sequence[int] | None = None,
     ) -> list[TokenScores]:
-        return once_each(list(texts), lambda distinct: self._log_probs(distinct, mode, last, specials, long))
+        jobs = list(zip(texts, after or [-1] * len(texts), strict=True))
+        return once_each(jobs, lambda distinct: self._log_probs(distinct, mode, last, specials, long))
 
     def _log_probs(
-        self, texts: list[str], mode: Mode, last: int | None, specials: bool, long: Long
+        self, jobs: list[tuple[str, int]], mode: Mode, last: int | None, specials: bool, long: Long
     ) -> list[TokenScores]:
+        texts = [text for text, _ in jobs]
         split = [self._subwords.split(text) for text in texts]
         specials = specials and mode == "none"
         framed = [self._framed(text, pieces) for text, pieces in zip(texts, split, strict=True)]
-        probes, scored, cuts = [], [], []
+        probes: list[Probe] = []
+        scored, cuts = [], []
         for index, whole in enumerate(framed):
             seen, cut = self._seen(whole, last, long)
             cuts.append(cut)
-            probes.extend(self._probes(index, seen, mode, specials))
             scored.append(seen if specials else seen[1:-1])
+            wanted = scored[-1].ends > jobs[index][1]
+            probes.extend(p for p in self._probes(index, seen, mode, specials) if wanted[p.targets].any())
         values = [np.zeros(len(pieces), np.float32) for pieces in scored]
         self._answer(probes, values)
+        kept = [np.flatnonzero(pieces.ends > start) for pieces, (_, start) in zip(scored, jobs, strict=True)]
         return [
-            TokenScores(text, pieces.starts, pieces.ends, found, cut)
-            for text, pieces, found, cut in zip(texts, scored, values, cuts, strict=True)
+            TokenScores(text, pieces.starts[own], pieces.ends[own], found[own], cut)
+            for text, pieces, found, own, cut in zip(texts, scored, values, kept, cuts, strict=True)
         ]
 
     def _framed(self, text: str, pieces: Pieces) -> Pieces:

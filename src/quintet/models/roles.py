@@ -151,11 +151,13 @@ class MaskedLM(Protocol):
         last: int | None = None,
         specials: bool = False,
         long: Long = "window",
+        after: Sequence[int] | None = None,
     ) -> list[TokenScores]:
         """Log-probability of each sub-word given all others.
 
         `last`: only the last so many ids, special tokens included, are seen, and the first and last of them are not
-        scored (USR: 100). `specials`: with mode none, the special tokens are scored too (GRUEN's code).
+        scored (USR: 100). `specials`: with mode none, the special tokens are scored too (GRUEN's code). `after`: for
+        each text the character after which sub-words must end to be scored; those before it are only seen.
         """
 
 

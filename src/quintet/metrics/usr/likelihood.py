@@ -43,7 +43,7 @@ class MaskedLikelihood(RoleMetric):
         if self.mode in ("released", "dialeval"):
             found = self.opened().log_probs(texts, "each", last=self.window)
         else:
-            found = self.opened().log_probs(texts, "each")
+            found = self.opened().log_probs(texts, "each", after=[start for _, start, _ in lines])
         return [
             {"likelihood": self._one(example, scores, start, end)}
             for example, scores, (_, start, end) in zip(examples, found, lines, strict=True)
