@@ -8,7 +8,12 @@ const POINTED_AT = new Set(["not entailed", "unsupported", "reads badly", "unlik
 function shade(column, span) {
   if (Number.isNaN(span.value)) return 0;
   if (span.kind === "pair" && span.value < 0) return -1;
-  if (POINTED_AT.has(span.note)) return -Math.min(1, Math.max(0.35, 1 - Math.abs(span.value)));
+  const tone = standingOf(column, span);
+  if (!POINTED_AT.has(span.note)) return tone;
+  return span.kind === "word" ? Math.min(tone, -0.6) : -Math.min(1, Math.max(0.35, 1 - Math.abs(span.value)));
+}
+
+function standingOf(column, span) {
   const scale = column.scale[span.kind];
   if (!scale || scale[1] - scale[0] < 1e-9) return 0;
   let place = (span.value - scale[0]) / (scale[1] - scale[0]);
