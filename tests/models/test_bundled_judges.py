@@ -1,0 +1,89 @@
+"""The bundled evaluator and language model themselves: they open, know right from wrong, give the same bits always."""
+
+import numpy as np
+import pytest
+
+from quintet.models import catalog
+from quintet.models.memo import forget_all
+from quintet.models.open import identity, open_model
+
+DOCUMENT = (
+    "The council met on Monday. It decided to close the old bridge in May, because two of its pillars had cracked."
+)
+TRUE, FALSE = "The council will close the old bridge.", "The council will open a new airport."
+GOLDEN_HEADS = {"con": 2.0627, "acc": 1.1913, "sel": -0.0471}
+GOLDEN_MEAN = -1.1660
+JUDGE, LM = "bundled:evaluator", "bundled:judge-lm"
+
+
+@pytest.fixture(scope="module")
+def judged():
+    pairs = [(TRUE, (DOCUMENT,)), (FALSE, (DOCUMENT,)), ("The cat sat on the mat.", ()), ("cat the mat on sat the", ())]
+    return open_model(JUDGE, "judge").judge(pairs)
+
+
+def test_heads_know_right_from_wrong(judged):
+    true, false, fluent, garbled = judged
+    assert true.heads["con"] > false.heads["con"] + 1
+    assert true.entailment[0] > false.entailment[0]
+    assert fluent.heads["acc"] > garbled.heads["acc"] + 1
+    assert true.words.mean() > false.words.mean()
+
+
+def test_every_head_that_questions_ask_for_is_there():
+    from quintet.models.judge_questions import known_questions
+
+    heads = {head for question in known_questions().values() for head, _ in question.heads}
+    judge = open_model(JUDGE, "judge")
+    assert heads <= set(judge.questions)
+    assert set(judge.aliases.values()) <= set(judge.questions)
+    assert judge.identity == identity(JUDGE)
+
+
+def test_no_bit_of_a_judgement_depends_on_the_company(judged):
+    judge = open_model(JUDGE, "judge")
+    forget_all()
+    other = judge.judge([(FALSE, (DOCUMENT,)), (FALSE, (DOCUMENT * 3,)), ("Yes.", ()), (TRUE, (DOCUMENT,))])
+    assert np.array_equal(other[3].pooled, judged[0].pooled)
+    assert other[0].heads == judged[1].heads
+
+
+def test_replies_orders_and_masked_words():
+    answer = open_model(f"{JUDGE}#sel", "pair-classifier")
+    right, wrong = answer.logits(
+        [("Do you like dogs?", "Yes, I have two of them."), ("Do you like dogs?", "Shares fell by two per cent.")]
+    )
+    assert right.values[1] > wrong.values[1]
+    first, swapped = open_model(JUDGE, "sentence-order").log_odds(
+        [("A man came into a bank with a gun.", "He took the money and fled."),
+         ("He took the money and fled.", "A man came into a bank with a gun.")]
+    )  # fmt: skip
+    assert first.value > swapped.value
+    plain, garbled = open_model(JUDGE, "masked-lm").log_probs(["The cat sat on the mat.", "Mat the on cat sat the."])
+    assert plain.log_probs.mean() > garbled.log_probs.mean() + 1
+
+
+def test_the_language_model_prefers_what_the_document_says():
+    model = open_model(LM, "causal-lm")
+    pairs = [(f"{DOCUMENT}\n\nTL;DR:", f" {TRUE}"), (f"{DOCUMENT}\n\nTL;DR:", f" {FALSE}"), ("TL;DR:", f" {TRUE}")]
+    true, false, alone = model.log_probs(pairs)
+    assert true.log_probs.mean() > false.log_probs.mean() + 0.5
+    assert true.log_probs.mean() > alone.log_probs.mean() + 0.5
+    forget_all()
+    (again,) = model.log_probs(pairs[:1])
+    assert np.array_equal(again.log_probs, true.log_probs)
+
+
+def test_golden_values():
+    """Sums of whole numbers and float32 on the processors we have; another one may round the last digits otherwise."""
+    (true,) = open_model(JUDGE, "judge").judge([(TRUE, (DOCUMENT,))])
+    golden = {name: true.heads[name] for name in ("con", "acc", "sel")}
+    assert golden == pytest.approx(GOLDEN_HEADS, abs=0.02)
+    (scores,) = open_model(LM, "causal-lm").log_probs([(f"{DOCUMENT}\n\nTL;DR:", f" {TRUE}")])
+    assert float(scores.log_probs.mean()) == pytest.approx(GOLDEN_MEAN, abs=1e-3)
+
+
+def test_weights_stay_within_their_limits():
+    sizes = {entry.name: entry.files[0].size for entry in catalog.bundled()}
+    assert sizes["evaluator"] <= 40_000_000
+    assert sizes["judge-lm"] <= 95_000_000
