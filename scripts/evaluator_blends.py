@@ -35,6 +35,11 @@ _WINDOWS = {
     "max": 0, "lmean": ("big", 0), "mean": ("small", 0), "best": 1, "s1": ("small", 1), "s2": ("small", 2),
     "b1": ("big", 1), "b2": ("big", 2),
 }  # fmt: skip
+_LOOKED_AT = {
+    "full": {"con.lmean": "con.b1", "nli.mean": "nli.s1"},
+    "fast": {"con.lmean": "con.s1", "nli.mean": "nli.s1", "cohd.max": "cohd.best", "cov.max": "cov.best"},
+}
+"""The study judged all windows; the package looks at the one that shares most words. The ranks stand on the page."""
 _ALONE: dict[str, tuple[str, str, str]] = {
     "acc.whole": ("acceptability", "whole", "acceptability"),
     "acc.mean": ("acceptability", "mean", "acceptability of sentences"),
@@ -116,11 +121,12 @@ def _matching(rest: str) -> dict[str, Any]:
     return {"metric": metric, "of": of, "label": f"{label} the {field}", "parameters": {"layer": int(match.group(2))}}
 
 
-def convert(table: dict[str, Any], question: str, needs: list[str], either: list[str]) -> dict[str, Any]:
+def convert(table: dict[str, Any], mode: str, question: str, needs: list[str], either: list[str]) -> dict[str, Any]:
+    names = [_LOOKED_AT[mode].get(row["name"], row["name"]) for row in table["signals"]]
     total = sum(row["weight"] for row in table["signals"])
     signals = [
-        {**signal(row["name"]), "shift": row["mean"], "scale": row["sd"], "weight": row["weight"] / total}
-        for row in table["signals"]
+        {**signal(name), "shift": row["mean"], "scale": row["sd"], "weight": row["weight"] / total}
+        for name, row in zip(names, table["signals"], strict=True)
     ]
     found: dict[str, Any] = {"question": question, "needs": needs}
     if either:
@@ -163,7 +169,7 @@ def main(folder: Path) -> None:
             about = tasks[task].dimensions[dimension].dimension
             for mode in ("full", "fast"):
                 table = study[task][dimension][mode]
-                made = convert(table, about.question, list(about.needs), EITHER.get(path, []))
+                made = convert(table, mode, about.question, list(about.needs), EITHER.get(path, []))
                 parts.append(toml(f"{dimension}.{mode}", made))
         (TARGET / f"{task}.toml").write_text("\n".join(parts), encoding="utf-8")
     text = PAGE.read_text(encoding="utf-8")

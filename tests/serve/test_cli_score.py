@@ -215,10 +215,13 @@ def test_unknown_names_get_a_hint(tmp_path: Path, arguments: list[str], says: st
 
 
 def test_dimensions_without_their_column_are_left_out_and_named(tmp_path: Path) -> None:
-    file = write_jsonl(tmp_path / "in.jsonl", ROWS)
-    run = quintet("score", file, "--task", "summarization", "--model", "fake:embedder", cwd=tmp_path)
+    rows = [{key: value for key, value in row.items() if key != "source"} for row in ROWS]
+    file = write_jsonl(tmp_path / "in.jsonl", rows)
+    run = quintet("score", file, "--task", "summarization", "--fast", "--model", "fake:judge", cwd=tmp_path)
     assert run.returncode == 0, run.stderr
-    assert "not scored: relevance: needs references" in run.stdout
+    assert "not scored: relevance: needs source" in run.stdout
+    assert "fluency" in run.stdout
+    assert "without coherence beside the document" in " ".join(run.stdout.split())
 
 
 def test_limit(tmp_path: Path) -> None:
