@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import logging
 import os
-import socket
 from typing import Any
 
 from quintet.engine.executors import AHEAD, Answer, Job, Pending, Work, rebuilt, taken_apart
 from quintet.errors import InputError, MissingExtra, QuintetError
+from quintet.files.fetch import knock
 
 RETRIES = 20
 """Times a chunk is begun anew after losing its worker; rows that kill every worker must not do so for ever."""
@@ -81,10 +81,8 @@ def _knock(address: str | None) -> None:
     host, _, port = str(address).rpartition("//")[2].rpartition(":")
     if not host or not port.isdigit():
         raise InputError(f"cannot read the address {address!r}", where, "write ray:HOST:PORT")
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=KNOCK_SECONDS).close()
-    except (OSError, OverflowError) as error:
-        raise InputError(f"cannot reach the cluster ({error})", where, "see ray status") from None
+    if problem := knock(host.strip("[]"), int(port), KNOCK_SECONDS):
+        raise InputError(f"cannot reach the cluster ({problem})", where, "see ray status")
 
 
 _prepared: set[bytes] = set()

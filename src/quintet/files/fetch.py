@@ -29,6 +29,17 @@ def sha256_of(path: str | os.PathLike[str]) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def knock(host: str, port: int, seconds: float) -> str:
+    """Whether someone listens there: empty, or why not."""
+    import socket
+
+    try:
+        socket.create_connection((host, port), timeout=seconds).close()
+    except (OSError, OverflowError) as error:
+        return str(error)
+    return ""
+
+
 def fetch(
     url: str,
     destination: str | os.PathLike[str],
