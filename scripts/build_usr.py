@@ -4,7 +4,8 @@
     python scripts/build_usr.py BENCHMARKS CORPORA [--model bundled:evaluator] [--rows 50]
 
 MLM and DR(x=c): responses of systems in four validation sets of DSTC10, --rows of each. DR(x=f): CMU-DoG's turns beside
-their section, and as many turns of other dialogues. The texts that are scored later never take part.
+their section, as many turns of other dialogues, and as many sentences of the section in other words (few turns use it).
+The texts that are scored later never take part.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from quintet.data.benchmark import load
 from quintet.metrics.usr.fitting import constants_of
 from quintet.metrics.usr.likelihood import MaskedLikelihood
 from quintet.metrics.usr.retrieval import DialogueRetrieval, FactRetrieval
+from quintet.text.sentences import sentences
+from quintet.train.pseudo.rewrite import rule_paraphraser
 from quintet.train.pseudo.usr import other_turn
 from quintet.train.rows import Dialogue, read
 
@@ -50,7 +53,8 @@ def grounded(corpora: Path, pairs: int) -> list[Example]:
     for d, t in rng.sample(places, pairs):
         own = dialogues[d]
         wrong = other_turn(dialogues, d, own.turns[t], rng) or own.turns[0]
-        found += [Example(text, context=own.fact(t)) for text in (own.turns[t], wrong)]
+        used = rule_paraphraser(rng.choice(sentences(own.fact(t))).text, rng)
+        found += [Example(text, context=own.fact(t)) for text in (own.turns[t], wrong, used)]
     return found
 
 
