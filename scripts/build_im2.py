@@ -159,6 +159,21 @@ def base_tables(constant: Mapping[str, object]) -> str:
     return "\n".join(_bounds_first(text) for text in texts)
 
 
+def to_unit(fitted: str) -> str:
+    """The same ranking on 0..1, as Table 2 has it: weights of each table divided by their sum, which goes to the level
+    above."""
+    tables = tomllib.loads(fitted)["fitted"]
+    sums = {name: sum(row["weight"] for row in tables[name]["signals"]) for name in CATEGORIES}
+    texts = []
+    for name, table in tables.items():
+        raw = [row["weight"] * (sums[row["metric"].removeprefix("im2-")] if name == "im2" else 1.0)
+               for row in table["signals"]]  # fmt: skip
+        total = sum(raw) or 1.0
+        rows = [{**row, "weight": round(w / total, 4)} for row, w in zip(table["signals"], raw, strict=True)]
+        texts.append(blend_toml(f"fitted/{name}", table["question"], rows) + "low = 0.0\nhigh = 1.0\n")
+    return "\n".join(_bounds_first(text) for text in texts)
+
+
 def _bounds_first(text: str) -> str:
     """TOML wants plain keys before tables."""
     bounds = "low = 0.0\nhigh = 1.0\n"
@@ -272,6 +287,7 @@ def main() -> None:
     parts = [score(name, given.benchmarks, given.rows, given.model) for name in (*RATED, DIALOGUES)]
     tables, fitted = study(parts, taught, whole, base)
     report(parts, tables)
+    fitted = to_unit(fitted)
     print(f"\n{fitted}")
     if given.write:
         path = TARGET / "metrics/im2/blend.toml"
