@@ -36,7 +36,7 @@ def train(
     def progress(stage: str, step: int, steps: int, figures: Mapping[str, float]) -> None:
         if step == steps or step % max(1, steps // 20) == 0:
             told = ", ".join(f"{name} {value:.4f}" for name, value in figures.items())
-            typer.echo(f"{stage}: step {step} of {steps}: {told}", err=True)
+            typer.echo(f"{stage + ': ' if stage else ''}step {step} of {steps}: {told}", err=True)
 
     made = run_recipe(
         recipe, data=data, out=Path(out), smoke=smoke, resume=not fresh, progress=progress, start=start, onnx=onnx,
