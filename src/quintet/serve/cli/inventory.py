@@ -33,7 +33,7 @@ def _metric_row(name: str, summary: str, metric: Metric) -> dict[str, Any]:
     first = metric.dimensions[0]
     return {
         "name": name,
-        "needs": ", ".join(f for f in metric.fields if f != "output") or "nothing",
+        "needs": ", ".join(metric.lacks(("output",))) or "nothing",
         "range": f"{_bound(first.low)} to {_bound(first.high)}",
         "better": "higher" if first.higher_is_better else "lower",
         "model": _models(metric),
