@@ -154,6 +154,45 @@ def test_one_poisoned_request_spares_the_others_in_its_batch() -> None:
     assert isinstance(second, ValueError)
 
 
+def test_what_could_not_be_answered_in_time_is_not_let_in_and_batches_stay_short() -> None:
+    import asyncio
+    from collections.abc import Sequence
+
+    from quintet.core.example import Example
+    from quintet.serve.http.batching import Batcher, QueueFull
+    from quintet.serve.http.settings import Limits
+
+    sizes: list[int] = []
+
+    def score(_: object, examples: Sequence[Example]) -> tuple[object, list[str]]:
+        sizes.append(len(examples))
+        time.sleep(0.05 * len(examples))
+        return None, [e.output for e in examples]
+
+    async def run() -> tuple[int, list[int]]:
+        limits = Limits(linger_seconds=0.01, request_seconds=1.0, batch_seconds=0.2)
+        batcher = Batcher(score, limits, lambda *_: None)
+        batcher.start()
+        for _ in range(12):  # until it knows how long a row takes
+            await batcher.submit("same", [Example("a")], lambda share: share).answer
+        sizes.clear()
+        jobs, waits = [], []
+        for _ in range(60):
+            try:
+                jobs.append(batcher.submit("same", [Example("a")], lambda share: share))
+            except QueueFull as full:
+                waits.append(full.seconds)
+        await asyncio.gather(*(job.answer for job in jobs))
+        await asyncio.to_thread(batcher.stop)
+        return len(jobs), waits
+
+    taken, waits = asyncio.run(run())
+    assert 15 <= taken <= 35
+    assert len(waits) == 60 - taken
+    assert set(waits) <= {1, 2}
+    assert max(sizes) <= 6
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_stop_under_load_loses_no_accepted_request(number: signal.Signals) -> None:
     running = ServiceProcess()

@@ -14,6 +14,7 @@ from quintet.core.example import Example
 from quintet.serve.http.settings import Limits
 
 Finish = Callable[[object], object]
+KNOWN_CHOICES = 1024
 
 
 @dataclass(eq=False)
@@ -46,6 +47,7 @@ class Batcher:
         self._rows = 0
         self._stopping = False
         self._seconds_per_row = 0.01
+        self._known: set[Hashable] = set()
         self._thread = threading.Thread(target=self._work, name="quintet-scoring", daemon=True)
 
     def start(self) -> None:
@@ -67,12 +69,15 @@ class Batcher:
         return self._thread.is_alive()
 
     def submit(self, choice: Hashable, examples: Sequence[Example], finish: Finish) -> Job:
-        """Called in the event loop. An empty queue takes any request, a fuller one only what fits."""
+        """Called in the event loop. An empty queue takes any request, a fuller one only what fits and can be answered
+        before it is due."""
         loop = asyncio.get_running_loop()
         job = Job(choice, examples, finish, loop, loop.create_future())
         with self._changed:
-            if self._rows and self._rows + len(examples) > self._limits.queue_rows:
-                raise QueueFull(min(60, math.ceil(self._rows * self._seconds_per_row)))
+            wait = self._rows * self._seconds_per_row
+            too_many = self._rows + len(examples) > self._limits.queue_rows
+            if self._rows and (too_many or wait > self._limits.request_seconds):
+                raise QueueFull(min(60, math.ceil(wait)))
             self._queue.append(job)
             self._rows += len(examples)
             self._changed.notify_all()
@@ -87,7 +92,11 @@ class Batcher:
             rows = sum(len(job.examples) for job in batch)
             self._answer(batch)
             spent = (time.monotonic() - began) / max(1, rows)
-            self._seconds_per_row += 0.2 * (spent - self._seconds_per_row)
+            if batch[0].choice in self._known:  # the first of a kind opens models, which says nothing of the next
+                self._seconds_per_row += 0.2 * (spent - self._seconds_per_row)
+            elif len(self._known) >= KNOWN_CHOICES:
+                self._known.clear()
+            self._known.add(batch[0].choice)
             self._on_batch(len(batch), rows)
 
     def _take(self) -> list[Job] | None:
@@ -102,11 +111,12 @@ class Batcher:
                 if not self._changed.wait(max(0.0, until - time.monotonic())):
                     break
             first = self._queue[0]
+            most = max(1, min(self._limits.batch_rows, int(self._limits.batch_seconds / self._seconds_per_row)))
             batch: list[Job] = []
             rest: deque[Job] = deque()
             rows = 0
             for job in self._queue:
-                fits = not batch or rows + len(job.examples) <= self._limits.batch_rows
+                fits = not batch or rows + len(job.examples) <= most
                 if job.choice == first.choice and fits:
                     batch.append(job)
                     rows += len(job.examples)

@@ -27,6 +27,8 @@ class Limits:
     queue_rows: int = 4096
     connections: int = 1024
     batch_rows: int = 128
+    batch_seconds: float = 5.0
+    """About how long a batch may take, so that a small request does not wait for a large crowd."""
     linger_seconds: float = 0.004
     """How long a first request waits for others to share its batch."""
     header_seconds: float = 10.0
