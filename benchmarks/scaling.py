@@ -1,9 +1,9 @@
 """How cost grows: rows x10, documents x8 as long, 1 to 16 outputs for a document, one and two workers; peak memory.
 
-    python benchmarks/scaling.py [--metric ctc-consistency] [--rows 100] [--memory-rows 1000] [--part NAME ...]
+    python benchmarks/scaling.py [--metric task:summarization] [--rows 100] [--memory-rows 1000] [--part NAME ...]
 
-Every measurement is a process of its own on made-up items, so that peaks do not mix. Ratios are what counts: seconds
-depend on the machine and on what else it does.
+A metric, or all dimensions of a task: `task:NAME`, `task:NAME:fast`. Every measurement is a process of its own on
+made-up items, so that peaks do not mix. Ratios are what counts: seconds depend on the machine and on what else it does.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 from made_up import items, machine
 
 from quintet import api
+from quintet.engine.plan import Plan
 
 LIGHT = "gruen-redundancy"
 """The metric for measuring the carrier itself: many rows in little time."""
@@ -28,7 +29,7 @@ LIGHT = "gruen-redundancy"
 
 def child(setting: dict[str, Any]) -> None:
     """One measurement: seconds (models open, workers started) and the peak of this process in MB."""
-    plan = api.make_plan(None, None, setting["metric"], None)
+    plan = planned(setting["metric"])
     executor = api.open_executor(setting["workers"])
     made = items(setting["rows"], setting["outputs"], setting["sentences"])
     if setting["workers"] == 1:  # a session is opened by the first text that comes
@@ -39,6 +40,14 @@ def child(setting: dict[str, Any]) -> None:
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps({"rows": done, "seconds": seconds, "cpu": processor_seconds() - before, "peak": peak}))
+
+
+def planned(metric: str) -> Plan:
+    kind, _, name = metric.partition(":")
+    if kind != "task":
+        return api.make_plan(None, None, metric, None)
+    task, _, how = name.partition(":")
+    return api.make_plan(task, None, None, None, fast=how == "fast")
 
 
 def processor_seconds() -> float:
@@ -115,7 +124,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], None]] = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--metric", default="ctc-consistency")
+    parser.add_argument("--metric", default="task:summarization")
     parser.add_argument("--rows", type=int, default=100)
     parser.add_argument("--memory-rows", type=int, default=1000)
     parser.add_argument("--part", action="append", choices=list(PARTS))
