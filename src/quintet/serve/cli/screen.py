@@ -79,6 +79,8 @@ def weakest(score: Score, text: str, count: int = 3) -> str:
     if pairs:
         return "repeats: " + "; ".join(shorten(text[p.start : p.end], 30) for p in pairs[:count])
     words = sorted((s for s in score.spans if s.kind == "word"), key=lambda s: (s.value, s.start))[:count]
+    if words and words[0].note and {word.note for word in words} == {words[0].note}:
+        return f"{words[0].note}: " + ", ".join(shorten(text[w.start : w.end], 20) for w in words)
     if words:
         return "weakest: " + ", ".join(f"{shorten(text[w.start : w.end], 20)} {w.value:.2f}" for w in words)
     added = sorted((value, name.removesuffix(ADDS)) for name, value in score.parts.items() if name.endswith(ADDS))
