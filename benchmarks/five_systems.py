@@ -17,6 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from quintet.core.example import Example
+from quintet.core.metric import Row
 from quintet.core.parameters import build
 from quintet.data.benchmark import load
 from quintet.meta.coefficients import spearman
@@ -24,7 +25,7 @@ from quintet.metrics import metrics
 from quintet.models.memo import forget_all
 
 Column = tuple[str, str]
-"""Metric and its dimension ("" for the only one)."""
+"""Metric and its dimension ("" for the only one), or a part of its score."""
 ALIGNERS = ("E", "D", "R")
 
 
@@ -36,8 +37,8 @@ def asked(task: str, *dimensions: str) -> list[Column]:
     return [(f"unieval-{task}:dims={name}", name) for name in dimensions]
 
 
-USR = [(name, "") for name in ("usr", "usr-mlm", "usr-dr-context")]
-GRUEN = [(f"gruen{part}", "") for part in ("", "-grammaticality", "-redundancy", "-focus", "-structure")]
+USR = [("usr", part) for part in ("overall", "usr-mlm", "usr-dr-context")]
+GRUEN = [("gruen", part) for part in ("linguistic quality", "grammaticality", "non-redundancy", "focus", "structure")]
 VALIDATION: Mapping[str, Sequence[tuple[str, str, list[Column]]]] = {
     "ctc": [
         ("xsum_faith", "faithfulness", aligned("ctc-consistency")),
@@ -73,8 +74,8 @@ VALIDATION: Mapping[str, Sequence[tuple[str, str, list[Column]]]] = {
 }  # fmt: skip
 TEST: Mapping[str, Sequence[tuple[str, str, list[Column]]]] = {
     "usr": [
-        ("topical_chat", "overall", [*USR, ("usr-dr-fact", "")]),
-        ("persona_chat", "overall", [*USR, ("usr-dr-fact", "")]),
+        ("topical_chat", "overall", [*USR, ("usr", "usr-dr-fact")]),
+        ("persona_chat", "overall", [*USR, ("usr", "usr-dr-fact")]),
     ],
     "unieval": [
         ("summeval", "coherence", asked("summarization", "coherence")),
@@ -116,16 +117,33 @@ def sample(name: str, dimension: str, rows: int, data: str | None) -> tuple[list
     return [e if e.context is not None or not e.history else replace(e, context="") for e in examples], ratings[chosen]
 
 
+def rows_of(examples: Sequence[Example], name: str, instead: str) -> list[Row]:
+    key = (name, tuple(examples))
+    if key not in _known:
+        _known.clear()
+        metric = build(metrics, name)
+        named = {k: v for k, v in metric.parameters.items() if isinstance(v, str) and v.startswith("bundled:evaluator")}
+        if instead:
+            # Constants were settled for the bundled models above and stay.
+            metric = replace(metric, **{k: v.replace("bundled:evaluator", instead) for k, v in named.items()})
+        _known[key] = list(metric.score(examples))
+        forget_all()
+    return _known[key]
+
+
+_known: dict[tuple[str, tuple[Example, ...]], list[Row]] = {}
+"""The last table: several columns, and dimensions of one set, read it."""
+
+
 def scored(examples: Sequence[Example], column: Column, instead: str) -> np.ndarray:
-    metric = build(metrics, column[0])
-    named = {k: v for k, v in metric.parameters.items() if isinstance(v, str) and v.startswith("bundled:evaluator")}
-    if instead:
-        # Constants were settled for the bundled models above and stay.
-        metric = replace(metric, **{k: v.replace("bundled:evaluator", instead) for k, v in named.items()})
-    dimension = column[1] or metric.dimensions[0].name
-    found = np.array([row[dimension].value for row in metric.score(examples)])
-    forget_all()
-    return found
+    rows = rows_of(examples, column[0], instead)
+    first = next(iter(rows[0]))
+    wanted = column[1] or first
+    return np.array([row[wanted].value if wanted in row else row[first].parts[wanted] for row in rows])
+
+
+def told_part(column: Column) -> str:
+    return "" if column[1] in ("", "overall", "linguistic quality") or "dims=" in column[0] else f": {column[1]}"
 
 
 def cell(values: np.ndarray, ratings: np.ndarray) -> str:
@@ -155,7 +173,10 @@ def main() -> None:
                 began = time.perf_counter()
                 told = cell(scored(examples, column, given.evaluator), ratings)
                 spent = (time.perf_counter() - began) / len(examples)
-                print(f"| {name} {dimension} | {len(examples)} | {column[0]} | {told} | {spent:.2f} s", flush=True)
+                print(
+                    f"| {name} {dimension} | {len(examples)} | {column[0]}{told_part(column)} | {told} | {spent:.2f} s",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":
