@@ -54,7 +54,7 @@ class ServiceProcess:
         raise AssertionError(f"no event {event}: {self.raw}")
 
     def _wait_until_ready(self) -> None:
-        until = time.monotonic() + 20
+        until = time.monotonic() + 60  # models are opened in it where --warm is given
         while time.monotonic() < until:
             if self.ask("GET", "/readyz")[0] == 200:
                 return

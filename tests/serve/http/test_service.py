@@ -232,3 +232,11 @@ def test_the_command_is_cheap_to_look_at() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_warm_means_that_the_models_have_been_used() -> None:
+    running = ServiceProcess("--warm", "fact")
+    try:
+        assert re.search(r"quintet_batch_requests_count 1\b", running.ask("GET", "/metrics")[1])
+    finally:
+        assert running.stop() == 0

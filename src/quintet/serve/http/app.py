@@ -14,6 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from quintet.core.example import FIELDS
 from quintet.errors import ModelError, QuintetError, UserError
 from quintet.serve.http import inventory
 from quintet.serve.http.batching import Batcher, Job, QueueFull
@@ -23,8 +24,8 @@ from quintet.serve.http.logs import log
 from quintet.serve.http.openapi import document
 from quintet.serve.http.page import page, page_policy
 from quintet.serve.http.refusal import Refusal, json_response, too_busy
-from quintet.serve.http.request import ScoreRequest, read_request
-from quintet.serve.http.scoring import Scorer, answer_bytes
+from quintet.serve.http.request import Choice, ScoreRequest, read_request
+from quintet.serve.http.scoring import WARMING, Scorer, answer_bytes
 from quintet.serve.http.settings import Settings
 
 
@@ -68,8 +69,9 @@ class Service:
     async def _warm_up(self) -> None:
         for task in self.settings.warm:
             try:
-                await asyncio.to_thread(self._scorer.warm, task)
-            except QuintetError as error:
+                choice = Choice(task, None, (), None, frozenset(FIELDS))
+                await self._batcher.submit(choice, [WARMING], lambda share: share).answer
+            except (QuintetError, QueueFull) as error:
                 log("warm-up", task=task, error=type(error).__name__)
         self.warm = True
 

@@ -16,6 +16,8 @@ from quintet.engine.store import NoStore
 from quintet.serve.http.request import Choice
 
 KEPT_PLANS = 64
+WARMING = Example("A short text.", "A short text.", "A fact.", ("A reference.",), ("A turn.",))
+"""Models open when they are first used, so they are used on this."""
 
 
 class Scorer:
@@ -28,12 +30,6 @@ class Scorer:
         plan = self._plan(cast(Choice, choice))
         items = [Item(example) for example in examples]
         return plan, list(api.stream(plan, items, NoStore(), skip_bad=True))
-
-    def warm(self, task: str) -> None:
-        """Opens the models of a task."""
-        plan = api.make_plan(task, None, None, None)
-        for column in plan.columns:
-            column.metric.prepare()
 
     def _plan(self, choice: Choice) -> Plan:
         if choice not in self._plans:
