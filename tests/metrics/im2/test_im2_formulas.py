@@ -276,3 +276,24 @@ def test_dialogues_are_scored_by_their_replies() -> None:
     assert [example.output for example in replies(turns, first_reply=0)] == ["c", "e"]
     assert dialogue_score([1.0, math.nan, 2.0]) == 1.5
     assert math.isnan(dialogue_score([]))
+
+
+@pytest.mark.parametrize("weights", ["bundled", "fitted"])
+def test_tables_of_the_bundled_models_stay_within_0_and_1(weights: str) -> None:
+    """Written by scripts/build_im2.py: weights of each table sum to 1 (Table 2's IES to .99), constants are stored."""
+    for name in ("nuf", "cr", "ies", "im2"):
+        table = read_table(f"im2/{weights}/{name}")
+        assert (table["low"], table["high"]) == (0.0, 1.0)
+        found = [row["weight"] for row in table["signals"]]
+        assert min(found) >= 0.0
+        assert sum(found) == pytest.approx(1.0, abs=0.011)
+    (row,) = (row for row in read_table(f"im2/{weights}/ies")["signals"] if row["metric"] == "im2-dmlm")
+    assert row["scale"] > 0
+    assert row["clip"] == [0.0, 1.0]
+
+
+def test_constants_follow_the_models() -> None:
+    assert Im2().weights == "im2/fitted"
+    assert Im2(mode="released").weights == "im2/published"
+    assert Im2(**FAKES).weights == "im2/published"
+    assert Cr(model_order="dir:mine").weights == "im2/published"

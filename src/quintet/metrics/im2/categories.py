@@ -23,7 +23,7 @@ from quintet.metrics.im2.qualities import OVERALL, route
 from quintet.metrics.im2.specificity import DialogueMlm
 from quintet.metrics.role_metric import RoleComposite, weights_identity
 
-AUTO, OWN, PUBLISHED = "auto", "im2/bundled", "im2/published"
+AUTO, OWN, PUBLISHED = "auto", "im2/fitted", "im2/published"
 
 
 def table_of(weights: str, name: str) -> str:
@@ -38,7 +38,7 @@ class Weighted(RoleComposite):
     paper: ClassVar[str] = "Jiang et al. 2022"
     weights: str
     """im2/published: Table 2. im2/bundled: the same, with constants of the bundled models. im2/fitted: fitted on DSTC10's
-    development ratings with the bundled models. FILE.toml or FILE.toml#SET of one's own. auto: im2/bundled on the bundled
+    development ratings with the bundled models. FILE.toml or FILE.toml#SET of one's own. auto: im2/fitted on the bundled
     models, im2/published on others."""
     mode: Mode
 
