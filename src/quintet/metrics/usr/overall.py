@@ -20,7 +20,7 @@ from quintet.metrics.usr.retrieval import DialogueRetrieval, FactRetrieval
 SUB_METRICS = {"usr-mlm": "likelihood", "usr-dr-context": "context", "usr-dr-fact": "fact"}
 AUTO, OWN, PUBLISHED = "auto", "usr/bundled", "usr/topical-chat"
 LOWEST = -3.4254
-"""Deviations below the mean of the lowest released MLM score on Topical-Chat (-2.35): where an empty response is put."""
+"""Deviations below the mean at which the lowest released MLM score stands (-2.35): where an empty response is put."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Usr(RoleComposite):
 
     def _score_empty(self, example: Example) -> Row:
         shown = {row["metric"]: row for row in self.signals}
-        lowest = {name: 0.0 for name in shown}
+        lowest = dict.fromkeys(shown, 0.0)
         if "usr-mlm" in shown:
             row = shown["usr-mlm"]
             lowest["usr-mlm"] = row.get("shift", 0.0) + LOWEST * row.get("scale", 1.0)
