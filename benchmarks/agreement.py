@@ -19,7 +19,16 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-from evaluator_signals import Blended, Models, Study, evaluated, first_rows, product, signatures
+from evaluator_signals import (
+    Blended,
+    Models,
+    Study,
+    but_for_likelihoods,
+    evaluated,
+    first_rows,
+    product,
+    signatures,
+)
 
 from quintet.data.benchmark import Benchmark, load
 from quintet.data.published import Figures, published
@@ -90,12 +99,16 @@ class Options:
     check_rows: int = 0
     package: frozenset[str] = frozenset()
     """With a study: sets that the package scores itself all the same."""
+    own_encoder: frozenset[str] = frozenset()
+    """With a study: sets that the package scores itself but for the likelihoods."""
     study: Study | None = None
 
 
 def blended(benchmark: Benchmark, dims: Sequence[str], fast: bool, options: Options) -> dict[str, Blended]:
     if options.study is not None and benchmark.name not in options.package:
-        return options.study.blended(benchmark, dims, fast)
+        if benchmark.name not in options.own_encoder:
+            return options.study.blended(benchmark, dims, fast)
+        return but_for_likelihoods(benchmark, dims, fast, options.models, options.cache, options.study)
     return product(benchmark, dims, fast, options.models, options.cache, options.workers)
 
 
@@ -124,7 +137,7 @@ def judge(name: str, options: Options) -> tuple[list[Record], list[Change], dict
     if name == "topical_chat" and "groundedness" in full:
         records += _facts(benchmark, full["groundedness"], ratings, options)
     changes = _quantised(benchmark, dims, options) if options.precise_rows else []
-    if options.study is not None and benchmark.name in options.package:
+    if options.study is not None and benchmark.name in options.package | options.own_encoder:
         there = options.study.blended(benchmark, dims, False)
         changes += [_change(CHECK, benchmark, d, full[d], there[d]) for d in full if d in there]
     elif options.study is not None and options.check_rows:
@@ -411,6 +424,7 @@ def options_from(given: argparse.Namespace) -> Options:
         precise_rows=given.precise_rows,
         check_rows=given.check_rows,
         package=frozenset(filter(None, given.package.split(","))),
+        own_encoder=frozenset(filter(None, given.own_encoder.split(","))),
         study=study,
     )
 
@@ -430,6 +444,7 @@ def main() -> None:
     parser.add_argument("--precise-rows", type=int, default=0, help="rows of each set to compare precisions on")
     parser.add_argument("--check-rows", type=int, default=0, help="with --study: rows of each set to score here, too")
     parser.add_argument("--package", default="", help="with --study: sets, by commas, that the package scores itself")
+    parser.add_argument("--own-encoder", default="", help="with --study: the same, but for likelihoods")
     parser.add_argument("--study", nargs="+", metavar="FILE", help="ratings.json.gz and files of signals (.npz)")
     parser.add_argument("--blends", default=str(ROOT / "research" / "evaluator" / "blends"))
     parser.add_argument("--page", default=str(ROOT / "docs" / "agreement.md"))

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from quintet import api
 from quintet.core.blend import ADDS, percentile
 from quintet.core.item import Item
+from quintet.core.metric import Metric
 from quintet.core.parameters import build
 from quintet.core.score import Score
 from quintet.data.benchmark import Benchmark
@@ -119,6 +120,40 @@ STUDY_SETS = {
     "summac/polytope": "polytope",
 }  # fmt: skip
 """Our sets by the names that research/evaluator gives them, and from which row on; the rows come in the same order."""
+
+
+def but_for_likelihoods(
+    benchmark: Benchmark, dims: Sequence[str], fast: bool, models: Models, cache: str | bool, study: Study
+) -> dict[str, Blended]:
+    """Scored by the package, except that likelihoods are the study's: the same language model, on a faster machine."""
+    blends = {
+        c.label: c.metric for c in _plan(benchmark, dims, fast, models).columns if isinstance(c.metric, Evaluator)
+    }
+    there = study.blended(benchmark, dims, fast)
+    own = dict.fromkeys(
+        s.metric for blend in blends.values() for s in blend.signals if not _of_language_model(s.metric)
+    )
+    columns = tuple(Column(f"{k} {d.name}", m, d.name) for k, m in enumerate(own) for d in m.dimensions)
+    names = {(column.metric, column.dimension): column.label for column in columns}
+    with closing(api.open_store(cache)) as store:
+        items = [Item(example) for example in benchmark.examples]
+        rows = list(api.stream(Plan(columns, {}), items, store, skip_bad=True))
+    found = {}
+    for rated, blend in blends.items():
+        raw, adds = {}, {}
+        for signal in blend.signals:
+            label = names.get((signal.metric, signal.dimension))
+            values = there[rated].raw[signal.label] if label is None else [row.scores[label].value for row in rows]
+            raw[signal.label] = np.array(values, dtype=np.float64)
+            normal = np.array([signal.normalised(v) for v in raw[signal.label]])
+            adds[signal.label] = signal.weight * np.where(np.isfinite(normal), normal, 0.0)
+        whole = sum(adds.values(), np.zeros(len(rows)))
+        found[rated] = Blended(np.array([percentile(float(v), blend.table["levels"]) for v in whole]), raw, adds)
+    return found
+
+
+def _of_language_model(metric: Metric) -> bool:
+    return getattr(metric, "model_role", "") == "causal-lm"
 
 
 class Study:
