@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import os
 from collections.abc import Mapping
 from pathlib import PurePath
@@ -111,7 +112,8 @@ def _format_by_content(stream: io.BufferedReader, name: str, expected: str | Non
 
 def _delimiter(stream: io.BufferedReader, name: str, format: str) -> str:
     """Where the comma is the decimal sign, spreadsheets write CSV with semicolons; some write tabs."""
-    header = peek(stream, 1, name).lstrip().partition(b"\n")[0]
+    # What is quoted is text: a tab in a column's name does not separate.
+    header = re.sub(rb'"[^"]*"', b"", peek(stream, 1, name).lstrip()).lstrip().partition(b"\n")[0]
     if format == "csv" and b"," not in header:
         return next((mark for mark in ("\t", ";") if mark.encode() in header), ",")
     return "," if format == "csv" else "\t"

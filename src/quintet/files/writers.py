@@ -120,7 +120,8 @@ class CsvWriter(FlatWriter):
 
     def _quoted(self, text: str) -> str:
         # Not csv.writer: it leaves a carriage return bare where lines end in LF.
-        if self.delimiter in text or any(mark in text for mark in '"\r\n'):
+        # Both delimiters are quoted in either file: a reader that tells them apart by the header sees only real ones.
+        if any(mark in text for mark in ',\t;"\r\n'):
             return '"' + text.replace('"', '""') + '"'
         return text
 
