@@ -103,6 +103,8 @@ class FlatWriter(Writer):
 
 class CsvWriter(FlatWriter):
     delimiter = ","
+    # Some CSV files are separated by tabs or semicolons, and readers tell by the header.
+    quoted = ',\t;"\r\n'
 
     def _end(self) -> None:
         if self._names:
@@ -120,14 +122,14 @@ class CsvWriter(FlatWriter):
 
     def _quoted(self, text: str) -> str:
         # Not csv.writer: it leaves a carriage return bare where lines end in LF.
-        # Both delimiters are quoted in either file: a reader that tells them apart by the header sees only real ones.
-        if any(mark in text for mark in ',\t;"\r\n'):
+        if any(mark in text for mark in self.quoted):
             return '"' + text.replace('"', '""') + '"'
         return text
 
 
 class TsvWriter(CsvWriter):
     delimiter = "\t"
+    quoted = '\t"\r\n'
 
 
 class ParquetWriter(FlatWriter):
