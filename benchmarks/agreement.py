@@ -401,6 +401,22 @@ def write_page(text: str, path: Path) -> None:
     path.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
 
 
+def repeat_figures(records: Sequence[Record], path: Path) -> None:
+    """docs/choosing.md repeats full, fast and people of some rows: `| task | dimension | SET DIMENSION | … |`."""
+    found: Found = {(r.set, r.dimension, r.metric): r for r in records}
+    people = {(r.set, r.dimension): r for r in records if r.kind == "ceiling"}
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for place, line in enumerate(lines):
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        name, _, dimension = cells[2].rpartition(" ") if len(cells) == 6 else ("", "", "")
+        if (name, dimension, FULL) in found:
+            fast, ceiling = _value(found.get((name, dimension, FAST)), False), people.get((name, dimension))
+            full = _value(found[name, dimension, FULL])
+            ends = f"{full} | {fast} | {'' if ceiling is None else decimal(ceiling.spearman)}"
+            lines[place] = f"| {cells[0]} | {cells[1]} | {cells[2]} | {ends} |"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 def log_look(what: str, sets: Sequence[str], records: Sequence[Record]) -> None:
     path = ROOT / "docs" / "benchmark-log.md"
     numbers = "; ".join(f"{r.set} {r.dimension} {decimal(r.spearman, 3)}" for r in records if r.metric == FULL)
@@ -471,6 +487,7 @@ def main() -> None:
     write_page(tables(records, changes, signed), Path(given.page))
     if tested:
         log_look(given.look, tested, records)
+        repeat_figures(records, ROOT / "docs" / "choosing.md")
 
 
 if __name__ == "__main__":
