@@ -65,6 +65,8 @@ def found(names: str, task: str | None = None, explicit: str | None = None) -> d
          {"output": "response", "source": "source", "history": "history"}),
         ("plain", "fact", "claim evidence", {"output": "claim", "source": "evidence"}),
         ("plain", "text", "text id", {"output": "text", "id": "id"}),
+        ("plain", None, "text id", {"output": "text", "id": "id"}),
+        ("plain", None, "text summary", {"output": "summary", "source": "text"}),
         ("plain", "data2text", "mr output ref1 ref10 ref2",
          {"output": "output", "source": "mr", "references": ("ref1", "ref2", "ref10")}),
         ("camel", None, "systemOutput Source-Text", {"output": "systemOutput", "source": "Source-Text"}),

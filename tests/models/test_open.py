@@ -90,8 +90,9 @@ def test_bad_specs_say_what_to_write(spec, error, says):
 def test_pickles_are_refused_with_the_command_that_converts_them(tmp_path, file):
     (tmp_path / file).write_bytes(b"x")
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(ModelError, match="quintet models convert"):
-        open_model(f"dir:{tmp_path}")
+    for named in (tmp_path, tmp_path / file):
+        with pytest.raises(ModelError, match=f"quintet models convert {named} OUT"):
+            open_model(f"dir:{named}")
 
 
 def test_without_torch_the_extra_is_named(tmp_path):

@@ -111,6 +111,8 @@ TASK_CLAIMS: dict[str, dict[str, tuple[Claim, ...]]] = {
 
 # With nothing else that could be the turns, what people call the context of a response is the turns.
 LONE_CONTEXT = ("context", "contexts")
+# With no output and no task named, the text is what is judged: `--metric gruen` on a file of texts.
+LONE_TEXT = ("text",)
 
 NUMBERED_REFERENCE = re.compile(r"(?:ref|reference|gold)_?(\d+)\Z")
 _WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

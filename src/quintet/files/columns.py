@@ -9,7 +9,7 @@ from typing import Any
 
 from quintet.core.example import Example
 from quintet.errors import InputError, MissingField, UnknownName
-from quintet.files.aliases import LONE_CONTEXT, NUMBERED_REFERENCE, PREFERRED, claims, plain_name
+from quintet.files.aliases import LONE_CONTEXT, LONE_TEXT, NUMBERED_REFERENCE, PREFERRED, claims, plain_name
 from quintet.files.values import texts, turns, value_at, whole_text
 
 TEXT_FIELDS = ("output", "source", "context", "references", "history")
@@ -196,6 +196,10 @@ def _recognised_texts(names: list[str], task: str | None, settled: set[str], whe
         context = found.get("context")
         if context is not None and plain_name(context[0]) in LONE_CONTEXT:
             found["history"] = found.pop("context")
+    if task is None and "output" not in found and "output" not in settled:
+        source = found.get("source")
+        if source is not None and plain_name(source[0]) in LONE_TEXT:
+            found["output"] = found.pop("source")
     return found
 
 

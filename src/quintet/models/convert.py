@@ -11,6 +11,7 @@ import json
 import re
 import shutil
 import tempfile
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,10 +123,14 @@ def read_tensors(place: Path) -> Tensors:
 
 def _load(file: Path) -> Tensors:
     try:
-        found = torch.load(file, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about the age of a pickle that is refused, or read, all the same
+            found = torch.load(file, map_location="cpu", weights_only=True)
     except Exception as error:  # unpickling, zip and end-of-file errors share no base class
-        reason = " ".join(str(error).split())[:120]
-        raise ModelError(f"{file} is damaged or holds more than tensors, and is not loaded ({reason})") from None
+        told = " ".join(str(error).split())
+        # torch's own words end in advice to load the file with its code.
+        reason = "" if told.startswith("Weights only load failed") else f" ({told[:120]})"
+        raise ModelError(f"{file} is damaged or holds more than tensors, and is not loaded{reason}") from None
     for wrapper in ("state_dict", "model_state_dict", "model"):
         if isinstance(found, Mapping) and isinstance(found.get(wrapper), Mapping):
             found = found[wrapper]

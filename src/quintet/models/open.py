@@ -112,6 +112,8 @@ def refuse_pickles(path: Path, source: str) -> None:
 
 def _local_folder(name: str) -> Path:
     path = Path(name).expanduser()
+    if path.is_file() and any(path.match(pattern) for pattern in PICKLES):
+        raise ModelError(f"{path} is a pickle and not loaded; convert it once with: quintet models convert {path} OUT")
     if not path.is_dir():
         raise ModelError(f"{path} is not a folder; dir: takes the folder of a model")
     return path

@@ -68,6 +68,15 @@ def test_nofact_is_text_unless_told_that_it_is_none(fact):
 def test_an_empty_history_leaves_the_fact():
     example = dataclasses.replace(TURN, history=())
     assert grounds(Engagingness(), example).text == "cats purr loudly\n\ndogs bark"
+    assert grounds(Engagingness(), example).flags == ("no history",)
+
+
+@pytest.mark.parametrize("fact", ["", " \n"])
+def test_an_empty_fact_is_said(fact):
+    example = dataclasses.replace(TURN, context=fact)
+    assert grounds(Engagingness(), example).flags == ("no fact",)
+    assert grounds(Groundedness(facts="lines"), example).flags == ("no fact",)
+    assert grounds(Groundedness(), example).flags == ()
 
 
 def test_evidence_of_both_fields():

@@ -14,7 +14,7 @@ from quintet.metrics.ctc.aligners import UNBOUNDED, CtcMetric, StopWords, cut_of
 from quintet.metrics.ctc.alignment import Aggregate
 from quintet.metrics.ctc.relations import BETWEEN, EMPTY_FACT, LINE_PREFIX, NO_FACT, WHOLE_PREFIX, FactForm
 
-NO_FACT_GIVEN = "no fact"
+NO_FACT_GIVEN, NO_HISTORY = "no fact", "no history"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class DialogueMetric(CtcMetric):
     def _joined(self, example: Example, fields: Sequence[str]) -> Grounds:
         """The fields that have text, one after the other; only the fact is dressed up."""
         flags: tuple[str, ...] = ()
-        text, pieces = "", []
+        text, pieces, blank = "", [], []
         for field in fields:
             whole = example.text(field)
             first = len(whole) - len(whole.lstrip())
@@ -77,11 +77,14 @@ class DialogueMetric(CtcMetric):
             form: FactForm = self.facts if field == "context" else "plain"
             if field == "context" and self.nofact == "absent" and whole.strip() in NO_FACT:
                 flags, last = (NO_FACT_GIVEN,), first
+            elif first >= last:
+                blank.append(NO_FACT_GIVEN if field == "context" else NO_HISTORY)
             own, placed = _written(whole, first, last, form)
             start = len(text) + (len(BETWEEN) if text and own else 0)
             text += (BETWEEN if text and own else "") + own
             pieces += [(start + place, field, begin, end) for place, begin, end in placed]
-        return Grounds(text, tuple(pieces), flags)
+        # With nothing at all the alignment says so itself.
+        return Grounds(text, tuple(pieces), (*flags, *blank) if text else flags)
 
 
 def _written(whole: str, first: int, last: int, form: FactForm) -> tuple[str, list[tuple[int, int, int]]]:
