@@ -223,3 +223,8 @@ def test_every_field_is_its_own_column_for_examples():
 
 def test_a_mapping_may_be_given_as_a_dict():
     assert parse_columns({"output": "a,b", "references": ["x", "y"]}) == {"output": ("a,b",), "references": ("x", "y")}
+
+
+def test_no_rows_at_all_is_said_plainly():
+    with pytest.raises(InputError, match=r"data: has no rows.*give at least one row"):
+        detect_columns([], where="data")

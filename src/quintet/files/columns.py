@@ -91,7 +91,9 @@ def detect_columns(
     found |= _recognised_labels(free)
     found |= settled
     if "output" not in found:
-        listed = ", ".join(names[:20]) or "none"
+        if not names:
+            raise InputError("has no rows, or rows without columns", where, "give at least one row with an output")
+        listed = ", ".join(names[:20])
         raise InputError(f"no column looks like the output (columns: {listed})", where, "pass --columns output=COLUMN")
     single = {field: found[field][0] for field in FIELDS if field in found and field != "references"}
     return ColumnMap(
