@@ -221,7 +221,24 @@ def test_dimensions_without_their_column_are_left_out_and_named(tmp_path: Path) 
     assert run.returncode == 0, run.stderr
     assert "not scored: relevance: needs source" in run.stdout
     assert "fluency" in run.stdout
-    assert "without coherence beside the document" in " ".join(run.stdout.split())
+    assert "rows above: without coherence beside the document" in " ".join(run.stdout.split())
+
+
+def test_a_task_of_which_nothing_can_be_scored_is_refused(tmp_path: Path) -> None:
+    file = write_jsonl(tmp_path / "in.jsonl", [{"id": "1", "output": "A bridge."}])
+    run = quintet("score", file, "--task", "fact", cwd=tmp_path)
+    one_line(run, "nothing can be scored for task fact (consistency: needs source")
+
+
+def test_what_every_row_lacks_is_said_once_and_leaves_room_for_evidence(tmp_path: Path) -> None:
+    rows = [{"id": k, "source": "The old bridge is closed.", "output": "The bridge is closed."} for k in "ab"]
+    rows.append({"id": "c", "source": "The old bridge is closed.", "output": ""})
+    file = write_jsonl(tmp_path / "in.jsonl", rows)
+    run = quintet("score", file, "--task", "summarization", "--dims", "relevance", cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.count("no references") == 1
+    assert run.stdout.count("weakest: ") == 2
+    assert "empty output" in run.stdout
 
 
 def test_limit(tmp_path: Path) -> None:

@@ -114,6 +114,10 @@ def plan_task(
             continue
         columns.append(Column(name, metric, wanted.of or _same_or_first(metric, name)))
         heeded = heeded or on_model
+    if left_out and not columns:
+        # An empty table would pass for a run that worked.
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
+        raise InputError(f"nothing can be scored for task {task.name} ({reasons})", todo="name columns with --columns")
     _heed(model, heeded or not columns, f"task {task.name}")
     return Plan(tuple(columns), left_out)
 

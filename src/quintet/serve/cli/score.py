@@ -127,6 +127,8 @@ def _report(plan: Plan, shown: Sequence[Scored], summary: Summary, tally: Tally,
     view = screen.console(stderr=not to_stdout)
     if shown:
         view.print(screen.example_table(shown, [c.label for c in plan.columns]))
+        if common := screen.common_flags(shown):
+            view.print(f"rows above: {'; '.join(common)}", markup=False)
         if tally.rows > len(shown):
             view.print(f"… {tally.rows - len(shown)} more rows; --out FILE writes them all\n", markup=False)
     view.print(summary.table())

@@ -89,15 +89,25 @@ def weakest(score: Score, text: str, count: int = 3) -> str:
     return ", ".join(f"{name} {value:.2f}" for name, value in list(score.parts.items())[:count])
 
 
+def common_flags(rows: Sequence[Scored]) -> list[str]:
+    """Flags of every row that has a text, such as references that nobody gave: said once, they leave room for more."""
+    of_rows = [_flags(row) for row in rows if row.item.example is not None and row.item.example.output.strip()]
+    return [flag for flag in of_rows[0] if all(flag in flags for flags in of_rows)] if of_rows else []
+
+
+def _flags(scored: Scored) -> list[str]:
+    return list(dict.fromkeys(flag for score in scored.scores.values() for flag in score.flags))
+
+
 def example_table(rows: Sequence[Scored], labels: Sequence[str]) -> Table:
-    lines = []
+    lines, common = [], common_flags(rows)
     for scored in rows:
         example = scored.item.example
         if example is None:
             lines.append(["–", "–", *("–" for _ in labels), scored.item.problem])
             continue
         lowest = min(labels, key=lambda label: _sort_key(scored.scores[label]), default=None)
-        flags = [flag for score in scored.scores.values() for flag in score.flags]
+        flags = [flag for flag in _flags(scored) if flag not in common]
         words = flags[0] if flags else weakest(scored.scores[lowest], example.output) if lowest else ""
         values = [number(scored.scores[label].value) for label in labels]
         lines.append([example.id, example.system or "", *values, words])

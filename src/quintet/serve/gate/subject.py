@@ -80,9 +80,7 @@ def scored_now(result: Result, name: str, dimensions: Sequence[str]) -> Subject:
 
 
 def _line(score: Score, output: str) -> str:
-    if score.flags:
-        return score.flags[0]
-    return weakest(score, output) or shorten(output, _WIDE)
+    return "; ".join(filter(None, [weakest(score, output), *score.flags[:1]])) or shorten(output, _WIDE)
 
 
 def _stored_line(row: Mapping[str, Any], dimension: str) -> str:

@@ -46,7 +46,7 @@ def sample_fields(state: Any, target: Any) -> dict[str, Any]:
 def _parts(result: Result) -> dict[str, Any]:
     (row,) = result.rows
     output = row.item.example.output if row.item.example else ""
-    lines = [f"{label}: {', '.join(s.flags) or weakest(s, output)}" for label, s in row.scores.items()]
+    lines = [f"{k}: {'; '.join(filter(None, [weakest(s, output), *s.flags]))}" for k, s in row.scores.items()]
     return {
         "value": {label: score.value for label, score in row.scores.items()},
         "explanation": "\n".join(lines),

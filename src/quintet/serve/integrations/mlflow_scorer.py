@@ -58,7 +58,7 @@ def _scores(result: Result) -> list[tuple[str, Score, str, str]]:
     (row,) = result.rows
     output = row.item.example.output if row.item.example else ""
     return [
-        (label, score, "; ".join(score.flags) or weakest(score, output), result.signatures[label])
+        (label, score, "; ".join(filter(None, [weakest(score, output), *score.flags])), result.signatures[label])
         for label, score in row.scores.items()
     ]
 
