@@ -297,3 +297,16 @@ def test_constants_follow_the_models() -> None:
     assert Im2(mode="released").weights == "im2/published"
     assert Im2(**FAKES).weights == "im2/published"
     assert Cr(model_order="dir:mine").weights == "im2/published"
+
+
+def test_a_category_that_answers_alone_does_not_get_the_intercept_of_the_whole(tmp_path):
+    signal = '\nquestion = "?"\n[[own.{0}.signals]]\nmetric = "{1}"\n'
+    levels = {"nuf": "im2-vup", "cr": "im2-ab-ac", "ies": "im2-dist", "im2": "im2-nuf"}
+    tables = [f"[own.{name}]{signal.format(name, part)}" for name, part in levels.items()]
+    own = tmp_path / "own.toml"
+    own.write_text("\n".join(tables).replace('[own.im2]\nquestion = "?"', '[own.im2]\nquestion = "?"\nintercept = 5.0'))
+    chosen = {**FAKES, "weights": f"{own}#own"}
+    for overall, alone in zip(
+        Im2(**chosen).score(EXAMPLES), Im2(**chosen, quality="Natural").score(EXAMPLES), strict=True
+    ):
+        assert overall["overall"].value == pytest.approx(5.0 + alone["Natural"].value)

@@ -86,11 +86,15 @@ class Weighted(RoleComposite):
         return self.recipe.replace("#", "/").rpartition("/")[2]
 
     @property
+    def intercept(self) -> float:
+        return float(read_table(self.recipe).get("intercept", 0.0))
+
+    @property
     def ingredients(self) -> tuple[Metric, ...]:
         return tuple(dict.fromkeys(signal.metric for signal in self.signals))
 
     def combine(self, example: Example, rows: Mapping[Metric, Row]) -> Row:
-        value = float(read_table(self.recipe).get("intercept", 0.0))
+        value = self.intercept
         parts: dict[str, float] = {}
         flags: dict[str, None] = {}
         cut: dict[str, int] = {}
@@ -230,6 +234,11 @@ class Im2(Weighted):
             return super().signals
         metric = self.available[f"im2-{category}"]
         return (Signal(category.upper(), metric, metric.dimensions[0].name),)
+
+    @property
+    def intercept(self) -> float:
+        # A category that answers alone brings its own.
+        return super().intercept if route(self.quality) == OVERALL else 0.0
 
     def _answers(self) -> str:
         return self.quality

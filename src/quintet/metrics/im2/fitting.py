@@ -63,10 +63,13 @@ def fit_two_levels(
     return "\n".join(texts)
 
 
-def leave_one_out(sets: Sequence[RatedSet], *, name: str = "fitted") -> Iterator[tuple[str, str]]:
-    """For each data set: its name, and weights fitted on all the others."""
+def leave_one_out(
+    sets: Sequence[RatedSet], *, name: str = "fitted", base: str = "im2/published", unrated: str = "refuse"
+) -> Iterator[tuple[str, str]]:
+    """For each data set: its name, and weights fitted on all the others, as `fit_two_levels` does."""
     for left in sets:
-        yield left.name, fit_two_levels([one for one in sets if one.name != left.name], name=name)
+        others = [one for one in sets if one.name != left.name]
+        yield left.name, fit_two_levels(others, name=name, base=base, unrated=unrated)
 
 
 def average_weights(regressions: Sequence[tuple[Floats, npt.ArrayLike]]) -> Floats:
