@@ -14,7 +14,7 @@ import argparse
 import datetime
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -80,7 +80,7 @@ class Change:
     dimension: str
     n: int
     ours: float
-    """Pooled Spearman with people."""
+    """Spearman with people, at the set's level."""
     other: float
     between: float
     difference: float
@@ -95,8 +95,8 @@ class Options:
     resamples: int = 1000
     models: Models = field(default_factory=Models)
     precise: Models = field(default_factory=Models)
-    precise_rows: int = 0
-    check_rows: int = 0
+    precise_rows: Mapping[str, int] = field(default_factory=dict)
+    check_rows: Mapping[str, int] = field(default_factory=dict)
     package: frozenset[str] = frozenset()
     """With a study: sets that the package scores itself all the same."""
     own_encoder: frozenset[str] = frozenset()
@@ -136,12 +136,13 @@ def judge(name: str, options: Options) -> tuple[list[Record], list[Change], dict
         records += _correlate(benchmark, ratings, dimension, list(variants(found, fast.get(dimension))), options)
     if name == "topical_chat" and "groundedness" in full:
         records += _facts(benchmark, full["groundedness"], ratings, options)
-    changes = _quantised(benchmark, dims, options) if options.precise_rows else []
+    precise = options.precise_rows.get(name, 0)
+    changes = _quantised(benchmark, precise, options) if precise else []
     if options.study is not None and benchmark.name in options.package | options.own_encoder:
         there = options.study.blended(benchmark, dims, False)
         changes += [_change(CHECK, benchmark, d, full[d], there[d]) for d in full if d in there]
-    elif options.study is not None and options.check_rows:
-        changes += _checked(benchmark, full, options)
+    elif benchmark.name in options.check_rows:
+        changes += _checked(benchmark, options.check_rows[benchmark.name], options)
     signed = signatures(benchmark, list(full), options.models)
     return records, changes, {f"{name} {d}": line for d, line in signed.items()}
 
@@ -181,35 +182,41 @@ def _facts(benchmark: Benchmark, found: Blended, ratings: Ratings, options: Opti
     return [r for r in _correlate(benchmark, ratings, "groundedness", scored, options) if r.kind == "metric"]
 
 
-def _checked(benchmark: Benchmark, study: dict[str, Blended], options: Options) -> list[Change]:
-    """The product on this machine beside the study's signals, on the first rows."""
-    few = first_rows(benchmark, options.check_rows)
-    here = product(few, list(study), False, options.models, options.cache, options.workers)
-    there = {d: Blended(b.value[: len(few)], {}, {}) for d, b in study.items()}
+def _checked(benchmark: Benchmark, rows: int, options: Options) -> list[Change]:
+    """The package on this machine (but for likelihoods) beside the study's signals, on the first rows."""
+    if options.study is None:
+        return []
+    few = first_rows(benchmark, rows)
+    dims = evaluated(few)
+    here = but_for_likelihoods(few, dims, False, options.models, options.cache, options.study)
+    there = options.study.blended(few, dims, False)
     return [_change(CHECK, few, d, here[d], there[d]) for d in here]
 
 
-def _quantised(benchmark: Benchmark, dims: Sequence[str], options: Options) -> list[Change]:
-    few = first_rows(benchmark, options.precise_rows)
-    here = product(few, dims, False, options.models, options.cache, options.workers)
-    there = product(few, dims, False, options.precise, options.cache, options.workers)
+def _quantised(benchmark: Benchmark, rows: int, options: Options) -> list[Change]:
+    """The language model was trained on its 4-bit grid: with a study only the encoder's signals are scored twice."""
+    few = first_rows(benchmark, rows)
+    dims = evaluated(few)
+    here, there = (_scored(few, dims, models, options) for models in (options.models, options.precise))
     return [_change(PRECISE, few, d, here[d], there[d]) for d in here]
 
 
+def _scored(benchmark: Benchmark, dims: Sequence[str], models: Models, options: Options) -> dict[str, Blended]:
+    if options.study is None:
+        return product(benchmark, dims, False, models, options.cache, options.workers)
+    return but_for_likelihoods(benchmark, dims, False, models, options.cache, options.study)
+
+
 def _change(kind: str, benchmark: Benchmark, dimension: str, ours: Blended, other: Blended) -> Change:
-    people = benchmark.ratings[dimension]
-    ok = np.isfinite(people) & np.isfinite(ours.value) & np.isfinite(other.value)
+    scored = [("ours", ours.value), ("other", other.value)]
+    records = _correlate(benchmark, ratings_of(benchmark), dimension, scored, Options(resamples=0))
+    first, second = (next(r for r in records if r.metric == name) for name in ("ours", "other"))
+    ok = np.isfinite(ours.value) & np.isfinite(other.value)
     a, b = ours.value[ok], other.value[ok]
+    between, difference = float(spearman(a, b)), float(np.mean(np.abs(a - b)))
     return Change(
-        kind,
-        benchmark.name,
-        dimension,
-        int(ok.sum()),
-        float(spearman(a, people[ok])),
-        float(spearman(b, people[ok])),
-        float(spearman(a, b)),
-        float(np.mean(np.abs(a - b))),
-    )
+        kind, benchmark.name, dimension, first.n, first.spearman, second.spearman, between, difference
+    )  # fmt: skip
 
 
 def tables(records: Sequence[Record], changes: Sequence[Change], signed: dict[str, str]) -> str:
@@ -217,7 +224,7 @@ def tables(records: Sequence[Record], changes: Sequence[Change], signed: dict[st
     people = {(r.set, r.dimension): r for r in records if r.kind == "ceiling"}
     cells = list(dict.fromkeys((r.set, r.dimension) for r in records if r.metric == FULL))
     parts = [_first(found, people, cells), _losses(found, cells), _beside(found, cells), _signals(found, cells)]
-    few = "Pooled Spearman with people; ours is"
+    few = "Spearman with people at the set's level, on n rows; ours is"
     precise = f"{few} the package as shipped, the other has the evaluator in 32 bits, on the first rows of each set."
     study = f"{few} the package as shipped, the other the study's signals (all windows of a document, a GPU)."
     parts.append(_compared(changes, PRECISE, "Quantised against full precision", precise))
@@ -426,6 +433,12 @@ def log_look(what: str, sets: Sequence[str], records: Sequence[Record]) -> None:
     path.write_text("\n".join([*lines[: last + 1], row, *lines[last + 1 :]]) + "\n", encoding="utf-8")
 
 
+def _rows(text: str) -> dict[str, int]:
+    """`summeval=32,bagel=100`."""
+    parts = [part.partition("=") for part in text.split(",") if part]
+    return {name: int(rows) for name, _, rows in parts}
+
+
 def options_from(given: argparse.Namespace) -> Options:
     study = None
     if given.study:
@@ -437,8 +450,8 @@ def options_from(given: argparse.Namespace) -> Options:
         limit=given.limit,
         models=Models(given.judge, given.lm),
         precise=Models(given.precise_judge, given.precise_lm),
-        precise_rows=given.precise_rows,
-        check_rows=given.check_rows,
+        precise_rows=_rows(given.precise_rows),
+        check_rows=_rows(given.check_rows),
         package=frozenset(filter(None, given.package.split(","))),
         own_encoder=frozenset(filter(None, given.own_encoder.split(","))),
         study=study,
@@ -457,8 +470,10 @@ def main() -> None:
     parser.add_argument("--lm", help="another language model")
     parser.add_argument("--precise-judge", help="the encoder in full precision")
     parser.add_argument("--precise-lm", help="the language model in full precision")
-    parser.add_argument("--precise-rows", type=int, default=0, help="rows of each set to compare precisions on")
-    parser.add_argument("--check-rows", type=int, default=0, help="with --study: rows of each set to score here, too")
+    parser.add_argument("--precise-rows", default="", help="SET=ROWS,…: first rows that are scored in both precisions")
+    parser.add_argument(
+        "--check-rows", default="", help="with --study: SET=ROWS,…: first rows that are scored here, too"
+    )
     parser.add_argument("--package", default="", help="with --study: sets, by commas, that the package scores itself")
     parser.add_argument("--own-encoder", default="", help="with --study: the same, but for likelihoods")
     parser.add_argument("--study", nargs="+", metavar="FILE", help="ratings.json.gz and files of signals (.npz)")
