@@ -9,6 +9,7 @@ import pytest
 
 from quintet.errors import InputError, UnknownName
 from quintet.train import recipe
+from quintet.train.evaluator.run import JUDGE, LANGUAGE_MODEL
 from quintet.train.multitask import mixture, stages
 from quintet.train.pseudo.builders import BUILDERS
 from quintet.train.recipe import Continual
@@ -16,8 +17,9 @@ from quintet.train.recipe import Continual
 EXPECTED = {
     "ctc-d", "ctc-r", "usr-mlm", "usr-dr-context", "usr-dr-fact", "unieval-intermediate", "unieval-summarization",
     "unieval-dialogue", "gruen-acceptability", "gruen-order", "im2-vup", "im2-nuf5", "im2-ies5", "im2-ab-ba",
-    "im2-ab-ac", "im2-dmlm", "im2-grade",
+    "im2-ab-ac", "im2-dmlm", "im2-grade", "evaluator", "judge-lm",
 }  # fmt: skip
+OF_THE_EVALUATOR = {"evaluator": JUDGE, "judge-lm": LANGUAGE_MODEL}
 
 
 def test_there_is_a_recipe_for_everything_trainable() -> None:
@@ -29,9 +31,9 @@ def test_there_is_a_recipe_for_everything_trainable() -> None:
 def test_recipes_are_sound(name: str, smoke: bool) -> None:
     made = recipe.load(name, smoke)
     assert made.name == name
-    assert made.family == name.split("-")[0]
-    assert made.data.builder in BUILDERS
-    assert made.model.start.startswith("tiny:" if smoke else "hf:")
+    assert made.family == ("evaluator" if name in OF_THE_EVALUATOR else name.split("-")[0])
+    assert made.data.builder in {OF_THE_EVALUATOR[name]} if name in OF_THE_EVALUATOR else BUILDERS
+    assert made.model.start.startswith("tiny:" if smoke else ("hf:", "bundled:"))
     assert all(source.licence for source in made.data.sources)
     assert not any(part in source.path for source in made.data.sources for part in ("summeval", "usr", "fed", "qags"))
 

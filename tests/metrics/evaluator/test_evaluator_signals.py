@@ -190,7 +190,8 @@ def test_likelihood_and_what_the_grounds_add() -> None:
     document = total("Town 12 met. It voted.\n\nTL;DR:")
     assert values("likelihood-document", short)["likelihood"] == pytest.approx(document / count)
     gain = document - total("TL;DR:")
-    assert values("gain-document", short) == pytest.approx({"mean": gain / count, "sum": gain})
+    flattened = math.copysign(math.log1p(abs(gain) / 5.0), gain)
+    assert values("gain-document", short) == pytest.approx({"mean": gain / count, "sum": gain, "log": flattened})
     turns = "".join(f"- {turn}\n" for turn in HISTORY) + "-"
     with_fact = total(f"{E.context}\n\n{turns}")
     assert values("likelihood-dialogue")["likelihood"] == pytest.approx(with_fact / count)
