@@ -21,7 +21,7 @@ from quintet.train.export import open_trained, release_of
 from quintet.train.heads import _moved
 from quintet.train.onnx_export import export_onnx
 from quintet.train.opening import open_base
-from quintet.train.run import Trained, _data_folder, _items, run_recipe
+from quintet.train.run import _data_folder, _items, run_recipe
 
 NAMES = [name for name in recipe.names() if recipe.load(name).family != "evaluator"]
 """The bundled models' recipes have tests of their own, tests/train/evaluator."""
@@ -33,18 +33,6 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory):
-    done: dict[str, Trained] = {}
-
-    def get(name: str) -> Trained:
-        if name not in done:
-            done[name] = run_recipe(name, out=tmp_path_factory.mktemp(name), smoke=True, device="cpu")
-        return done[name]
-
-    return get
 
 
 @pytest.mark.parametrize("name", NAMES)

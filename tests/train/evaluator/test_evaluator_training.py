@@ -23,23 +23,11 @@ from quintet.train.evaluator.groups import QUESTIONS
 from quintet.train.evaluator.language_texts import Reading, dialogue_form, readings, summary_form, tokenised
 from quintet.train.evaluator.packing import Frame
 from quintet.train.export_graph import Codes
-from quintet.train.run import Trained, run_recipe
+from quintet.train.run import run_recipe
 
 NAMES = ("evaluator", "judge-lm")
 ROLES = {"evaluator": "judge", "judge-lm": "causal-lm"}
 LONGER = "max_steps = 40\ntokens = 1024\nrate = 0.003\n"
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory):
-    done: dict[str, Trained] = {}
-
-    def get(name: str) -> Trained:
-        if name not in done:
-            done[name] = run_recipe(name, out=tmp_path_factory.mktemp(name), smoke=True, device="cpu")
-        return done[name]
-
-    return get
 
 
 @pytest.mark.parametrize("name", NAMES)

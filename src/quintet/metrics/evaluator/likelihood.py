@@ -126,13 +126,16 @@ def total_log_prob(parts: Sequence[TokenScores]) -> float:
 
 
 @dataclass(frozen=True)
-class Likelihood(LanguageSignal):
+class GivenSignal(LanguageSignal):
     given: Given = "document"
 
     @property
     def reads(self) -> tuple[str, ...]:
         return ("context",) if self.given == "dialogue" else ()
 
+
+@dataclass(frozen=True)
+class Likelihood(GivenSignal):
     @property
     def name(self) -> str:  # type: ignore[override]
         return f"evaluator-likelihood-{self.given}"
@@ -155,14 +158,8 @@ class Likelihood(LanguageSignal):
 
 
 @dataclass(frozen=True)
-class Gain(LanguageSignal):
+class Gain(GivenSignal):
     """How much likelier the grounds make the output (pointwise mutual information), per sub-word and in all."""
-
-    given: Given = "document"
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        return ("context",) if self.given == "dialogue" else ()
 
     @property
     def name(self) -> str:  # type: ignore[override]
