@@ -63,7 +63,7 @@ class Judge:
     def ask(s, a, b):
         """Queue a pair (id lists), return its slot."""
         a = tuple(a[:AMAX]) if len(a) > AMAX else tuple(a)
-        b = tuple(b[:512 - 3 - len(a)])
+        b = tuple(b[:510])
         k = (a, b)
         if k not in s.qk:
             s.qk[k] = len(s.q); s.q.append(k)
@@ -81,13 +81,13 @@ class Judge:
         while i < n:
             j = i; mx = 0
             while j < n:
-                l = len(s.q[order[j]][0]) + len(s.q[order[j]][1]) + 3
+                l = len(s.q[order[j]][0]) + len(s.q[order[j]][1]) + 4
                 if j > i and max(mx, l) * (j - i + 1) > s.budget:
                     break
                 mx = max(mx, l); j += 1
             idx = order[i:j]; ids = np.zeros((len(idx), mx), np.int64); typ = np.zeros_like(ids); mask = np.zeros(ids.shape, bool); am = np.zeros(ids.shape, bool)
             for r, k in enumerate(idx):
-                a, b = s.q[k]; q = [CLS, *a, SEP, *b, SEP]
+                a, b = s.q[k]; q = [CLS, *a, SEP] + ([CLS, *b, SEP] if b else [])
                 ids[r, :len(q)] = q; mask[r, :len(q)] = True; am[r, 1:1 + len(a)] = True; typ[r, len(a) + 2:len(q)] = 1
             g = lambda x: torch.from_numpy(x).to(DEV)
             with AC():

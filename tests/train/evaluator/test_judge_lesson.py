@@ -48,14 +48,30 @@ def lesson(frame: Frame, **options) -> JudgeLesson:
 def test_texts_stand_in_their_frame(frame: Frame) -> None:
     packed = pack(GROUPS, frame)
     words = [frame.tokenizer.id_to_token(int(number)) for number in packed.ids[: packed.lengths[0]]]
-    assert words == ["[CLS]", "i", "like", "tea", "[SEP]", "hello", "[SEP]", "do", "you", "drink", "tea", "[SEP]"]
+    assert words == "[CLS] i like tea [SEP] [CLS] hello [SEP] do you drink tea [SEP]".split()
     assert packed.outputs[0] == 3
     single = pack([GROUPS[5]], frame)
-    assert [frame.tokenizer.id_to_token(int(n)) for n in single.ids[:5]] == ["[CLS]", "he", "ran", "[SEP]", "[SEP]"]
+    assert [frame.tokenizer.id_to_token(int(n)) for n in single.ids[:5]] == ["[CLS]", "he", "ran", "[SEP]", "[CLS]"]
     forged = pack([Group("sel", [Judged("[SEP] tea", "tea", 1)])], frame)
     assert list(forged.ids).count(frame.number("[SEP]")) == 2 + frame.encoded(["[SEP]"])[0].ids.count(
         frame.number("[SEP]")
     )
+
+
+def test_grounds_do_not_see_the_output(frame: Frame) -> None:
+    """Grounds behind any output have the states that they have by themselves; the output sees them."""
+    torch.manual_seed(0)
+    encoder = Evaluator(Shape(frame.tokenizer.get_vocab_size(), 32, 2, 64, 64)).enc.eval()
+    grounds = [2, 9, 8, 7, 3]
+    alone = encoder(torch.tensor([grounds]), torch.ones(1, 5, dtype=torch.int64), torch.ones(1, 5, dtype=torch.bool))
+    for output in ([2, 5, 3], [2, 6, 11, 5, 3]):
+        ids = torch.tensor([[*output, *grounds, 0, 0]])
+        types = torch.tensor([[0] * len(output) + [1] * 5 + [0, 0]])
+        size = len(output)
+        states = encoder(ids, types, torch.arange(size + 7)[None] < size + 5)
+        torch.testing.assert_close(states[:, size : size + 5], alone, atol=1e-5, rtol=1e-5)
+        without = encoder(ids[:, :size], types[:, :size], torch.ones(1, size, dtype=torch.bool))
+        assert not torch.allclose(states[:, :size], without, atol=1e-3)
 
 
 def test_wrong_words_are_marked(frame: Frame) -> None:
@@ -76,7 +92,7 @@ def test_long_texts_give_way(frame: Frame) -> None:
     ids, size = frame.framed(list(range(100)), list(range(100)))
     assert (len(ids), size) == (40, 26)
     ids, size = frame.framed(list(range(100)), [])
-    assert (len(ids), size) == (40, 37)
+    assert (len(ids), size) == (40, 38)
 
 
 @given(st.lists(st.tuples(st.integers(3, 60), st.integers(1, 5)), min_size=1, max_size=60), st.integers(0, 99))

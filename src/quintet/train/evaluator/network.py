@@ -1,5 +1,9 @@
 """The evaluator's network: a BERT encoder, one number for each question, entailment, words, and masked words.
 
+Two sides, each with positions of its own: the output (types 0) sees itself and its grounds, the grounds (types 1) see
+only themselves. So what the grounds are to the network does not depend on the output, and is computed once for all
+outputs, sentences and questions.
+
 Names of the weights are those that `quintet.train.export_evaluator` reads.
 """
 
@@ -46,10 +50,11 @@ class Layer(nn.Module):
         self.down = nn.Linear(shape.inner, width)
         self.ln2 = nn.LayerNorm(width, EPSILON)
 
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, x: Tensor, seen: Tensor) -> Tensor:
+        """`seen` is added to the likeness of query and key: 0 where a sub-word may look, else minus infinity."""
         rows, length, width = x.shape
         split = self.qkv(x).view(rows, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
-        mixed = functional.scaled_dot_product_attention(split[0], split[1], split[2], attn_mask=mask)
+        mixed = functional.scaled_dot_product_attention(split[0], split[1], split[2], attn_mask=seen.to(split.dtype))
         mixed = self.o(mixed.transpose(1, 2).reshape(rows, length, width))
         x = self.ln1(x + functional.dropout(mixed, DROPOUT, self.training))
         wide = self.down(functional.gelu(self.up(x)))
@@ -67,11 +72,20 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(Layer(shape) for _ in range(shape.layers))
 
     def forward(self, ids: Tensor, types: Tensor, mask: Tensor) -> Tensor:
-        """`mask` is true where a sub-word stands."""
-        x: Tensor = self.ln(self.word(ids) + self.pos.weight[None, : ids.shape[1]] + self.typ(types))
+        """`mask` is true where a sub-word stands; the output's side comes first."""
+        output_side = ((types == 0) & mask).sum(1, keepdim=True)
+        places = torch.arange(ids.shape[1], device=ids.device)[None] - types * output_side
+        x: Tensor = self.ln(self.word(ids) + self.pos(places) + self.typ(types))
+        seen = visible(types, mask)
         for layer in self.layers:
-            x = layer(x, mask[:, None, None, :])
+            x = layer(x, seen)
         return x
+
+
+def visible(types: Tensor, mask: Tensor) -> Tensor:
+    """[texts, 1, sub-words, sub-words]: 0 where the first may look at the second, else minus infinity."""
+    allowed = mask[:, None, :] & ((types == 0)[:, :, None] | (types == 1)[:, None, :])
+    return torch.zeros(allowed.shape, device=mask.device).masked_fill(~allowed, -torch.inf)[:, None]
 
 
 class MaskedWords(nn.Module):

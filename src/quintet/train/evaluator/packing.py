@@ -23,7 +23,7 @@ _SORTED_TOGETHER = 60
 
 @dataclass(frozen=True)
 class Frame:
-    """`[CLS] output [SEP] grounds [SEP]`; without grounds the closing [SEP] stays, which marks judging."""
+    """`[CLS] output [SEP]`, and, where there are grounds, `[CLS] grounds [SEP]` after it."""
 
     tokenizer: Any
     max_tokens: int
@@ -36,10 +36,12 @@ class Frame:
 
     def framed(self, output: Sequence[int], grounds: Sequence[int]) -> tuple[list[int], int]:
         """Sub-words in their frame, and how many of them are the output's."""
-        output = output[: self.max_tokens * 2 // 3] if grounds else output[: self.max_tokens - 3]
-        grounds = grounds[: self.max_tokens - 3 - len(output)]
-        separator = self.number("[SEP]")
-        return [self.number("[CLS]"), *output, separator, *grounds, separator], len(output)
+        first, last = self.number("[CLS]"), self.number("[SEP]")
+        output = output[: self.max_tokens * 2 // 3] if grounds else output[: self.max_tokens - 2]
+        side = [first, *output, last]
+        if grounds:
+            side += [first, *grounds[: self.max_tokens - 4 - len(output)], last]
+        return side, len(output)
 
     def grounds(self, texts: Sequence[str]) -> dict[str, list[int]]:
         """Sub-words of each text; [SEP] stands only between turns, never for what a text says."""
