@@ -48,7 +48,8 @@ def lesson(frame: Frame, **options) -> JudgeLesson:
 def test_texts_stand_in_their_frame(frame: Frame) -> None:
     packed = pack(GROUPS, frame)
     words = [frame.tokenizer.id_to_token(int(number)) for number in packed.ids[: packed.lengths[0]]]
-    assert words == "[CLS] i like tea [SEP] [CLS] hello [SEP] do you drink tea [SEP]".split()
+    wanted = ["[CLS]", "i", "like", "tea", "[SEP]", "[CLS]", "hello", "[SEP]", "do", "you", "drink", "tea", "[SEP]"]
+    assert words == wanted
     assert packed.outputs[0] == 3
     single = pack([GROUPS[5]], frame)
     assert [frame.tokenizer.id_to_token(int(n)) for n in single.ids[:5]] == ["[CLS]", "he", "ran", "[SEP]", "[CLS]"]
