@@ -1,4 +1,4 @@
-"""Blends of release candidate 2: which signals, chosen on validation sets; constants, percentiles; the one look at the test sets.
+"""Blends of release candidate 3: which signals, chosen on validation sets; constants, percentiles; the one look at the test sets.
 
 python -m judge.blend val|toml|look FOLDER  (FOLDER holds the signal files that score.py and surface.py wrote)
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 import os, sys
 
 import numpy as np
+
+from quintet.metrics.evaluator.rarity import word_table
 
 from . import score as scoring, surface
 from .study import TEST, VAL, Study
@@ -164,31 +166,18 @@ def study(test=False):
     return S
 
 
-# gain.fact.sum and lm.mr.mean: the language model is RC1's, so are their constants (300 items made from training corpora)
-def rc1_lm():
-    z = np.load(f"{ROOT}/const.npz")
-    st = z["set"]
-    f = z["lm.fh12.sum"] - z["lm.h12.sum"]
-    return {
-        "gain.fact.sum": (float(np.nanmean(f[st == "fact"])), float(np.nanstd(f[st == "fact"]))),
-        "lm.mr.mean": (float(np.nanmean(z["lm.mr.mean"][st == "d2t"])), float(np.nanstd(z["lm.mr.mean"][st == "d2t"]))),
-    }
-
-
-def all_constants(S, need_lm=False):
+def all_constants(S):
     items, _ = scoring.load_items(f"{ROOT}/const.json.xz")
     st = np.array([i["set"] for i in items])
     g = {}
-    for f in ("con_enc", "con_emb") + (("con_lm",) if need_lm else ()):
+    for f in ("con_enc", "con_emb", "con_lm"):
         z = np.load(f"{ROOT}/{f}.npz")
         for k in z.files:
             if k != "__id__":
                 g[k] = np.full(len(items), np.nan)
                 g[k][z["__id__"]] = z[k]
-    g.update({k: np.asarray(v, float) for k, v in surface.surface(items, [], surface.Idf(f"{ROOT}/idf.json")).items()})
-    if need_lm:
-        g["gain.fact.sum"] = g["lm.fh12.sum"] - g["lm.h12.sum"]
-    fixed = rc1_lm()
+    g.update({k: np.asarray(v, float) for k, v in surface.surface(items, [], word_table().idf).items()})
+    g["gain.fact.sum"] = g["lm.fh12.sum"] - g["lm.h12.sum"]
     out = {}
     for mode, X in (("full", BL), ("fast", FAST)):
         for dim in X:
@@ -199,9 +188,8 @@ def all_constants(S, need_lm=False):
                 src = "validation: " + ", ".join(sorted({c[0] for c in VAL[dim]}))
             else:
                 m = st == ("d2t" if dim.startswith("d2t") else "fact")
-                k = {n: fixed.get(n) or (float(np.nanmean(g[n][m])), float(np.nanstd(g[n][m]))) for n, _ in b}
-                q = m & (np.arange(len(m)) % 3 == 0)  # embeddings and likelihoods exist for every third item
-                v = sum(w * np.nan_to_num((g[n][q] - k[n][0]) / k[n][1]) for n, w in b if n in g) * sum(w for _, w in b) / sum(w for n, w in b if n in g)
+                k = {n: (float(np.nanmean(g[n][m])), float(np.nanstd(g[n][m]))) for n, _ in b}
+                v = sum(w * np.nan_to_num((g[n][m] - k[n][0]) / k[n][1]) for n, w in b)
                 src = "items made from training corpora"
             out[(dim, mode)] = (b, k, v, src)
     return out
@@ -235,7 +223,7 @@ def toml(S, C, out):
             files.setdefault(TASK[t], []).append("\n".join(L))
     for f, parts in files.items():
         open(f"{out}/{f}.toml", "w").write(
-            "# Release candidate 2. Blend = weighted mean of (signal - mean) / sd; a missing signal counts 0. Signals are defined in README.md.\n\n"
+            "# Release candidate 3. Blend = weighted mean of (signal - mean) / sd; a missing signal counts 0. Signals are defined in README.md.\n\n"
             + "\n".join(parts)
         )
 
@@ -273,7 +261,7 @@ if __name__ == "__main__":
                     print(f"VAL {mode} {d:22s} {m:.3f}", X[d], "|", " ".join(f"{x:.2f}" for x in c))
     elif sys.argv[1] == "toml":
         S = study()
-        toml(S, all_constants(S, need_lm=os.path.exists(f"{ROOT}/con_lm.npz")), sys.argv[2])
+        toml(S, all_constants(S), sys.argv[2])
     elif sys.argv[1] == "look":
         S = study(True)
         C = all_constants(S)

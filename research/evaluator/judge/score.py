@@ -8,6 +8,9 @@ import torch
 from safetensors.torch import load_file
 
 from .networks import BOS, CLS, LM, SEP, TASKS, Encoder, Evaluator, dlg_prefix, doc_prefix, expand, mr_prefix, tokenizer, unpack
+from quintet.metrics.evaluator.rarity import word_table
+from quintet.text.content_words import content_words, plain_words
+
 from .textnorm import STOP, detok, sentences
 
 DEV = "cuda" if torch.cuda.is_available() else "cpu"
@@ -135,11 +138,26 @@ def enc_signals(items, paras, path, tokpath, tag=""):
             wcache[(d, size)] = windows(J.ids(paras[d]), size, ov)
         return wcache[(d, size)]
 
+    table = word_table(); wwords = {}
+
+    def win_words(d, wins):
+        """Words of each big window, as the package looks at them."""
+        if d not in wwords:
+            wwords[d] = [frozenset(plain_words(J.tok.decode(list(w)))) for w in wins]
+        return wwords[d]
+
+    def nearest(text, words_of):
+        """Windows by the rarity of the words shared, the best first."""
+        own = set(content_words(text)); shared = [table.weight(own & w) for w in words_of]
+        return sorted(range(len(words_of)), key=lambda i: (-shared[i], i))
+
     for n, it in enumerate(items):
         o = one(it["out"]); ss = J.ids(it["sents"])
         e = {"acc": J.ask(o, []), "accs": [J.ask(x, []) for x in ss], "ord": [J.ask(x, y) for x, y in zip(ss, ss[1:])]}
         if "doc" in it:
             big = doc_windows(it["doc"], 310, 100); small = doc_windows(it["doc"], 96, 40)
+            words_of = win_words(it["doc"], big)
+            e["near"] = [nearest(x, words_of) for x in it["sents"]]; e["near_whole"] = nearest(it["out"], words_of)
             e["con"] = [[J.ask(x, w) for w in big] for x in ss]; e["whole"] = [J.ask(o, w) for w in big]
             e["nli"] = [[J.ask(x, w) for w in small] for x in ss] if len(small) <= 60 else e["con"]
         if "refs" in it:
@@ -177,6 +195,12 @@ def enc_signals(items, paras, path, tokpath, tag=""):
             E = np.array([[J.nli[k][0] for k in r] for r in e["nli"]]); K = np.array([[J.nli[k][2] for k in r] for r in e["nli"]])
             P("nli.mean", E.max(1).mean()); P("nli.min", E.max(1).min()); P("nli.diff", (E - K).max(1).mean())
             E2 = np.array([[J.nli[k][0] for k in r] for r in e["con"]]); P("nli.big", E2.max(1).mean())
+            for b in (1, 2):
+                c = [max(H(r[w], "con") for w in near[:b]) for r, near in zip(e["con"], e["near"])]; P(f"con.b{b}", (np.array(c) * ln).sum() / ln.sum())
+                P(f"nli.b{b}", np.mean([max(J.nli[r[w]][0] for w in near[:b]) for r, near in zip(e["con"], e["near"])]))
+                for t in ("cohd", "rel", "cov"):
+                    P(f"{t}.b{b}", max(H(e["whole"][w], t) for w in e["near_whole"][:b]))
+            P("nli.bmin", min(max(J.nli[r[w]][0] for w in near[:2]) for r, near in zip(e["con"], e["near"]))); P("nli.lmean", (E2.max(1) * ln).sum() / ln.sum())
             tk = np.max([np.stack([J.tokp[k] for k in r]).max(0) if len(r) > 1 else J.tokp[r[0]] for r in [e["whole"]]], axis=0).astype(np.float32)
             c = cm(list(o)); P("tok.mean", tk.mean()); P("tok.content", tk[c].mean() if c.any() else tk.mean()); P("tok.min", np.sort(tk)[:max(1, len(tk) // 5)].mean())
             st = [np.stack([J.tokp[k] for k in r]).astype(np.float32).max(0).mean() for r in e["con"]]; P("tok.sent", np.mean(st))

@@ -1,31 +1,12 @@
-"""Signals that need no model: coverage, rarity, repetition, length. The idf table is counted on training corpora only."""
+"""Signals that need no model: coverage, rarity, repetition, length. The idf table is the package's, counted on training corpora only."""
 from __future__ import annotations
 
-import json, math, sys
+import math, sys
 from collections import Counter
 
 import numpy as np
 
 from .textnorm import STOP, content, detok, sentences, words
-
-
-def build_idf(data, out, top=40000):
-    from .examples import Tables
-    T = Tables(data); df = Counter(); n = 0
-    for src in (T.turns[::3], T.sents[::2], [x for s in T.stories[::4] for x in s]):
-        for t in src:
-            df.update(set(words(t))); n += 1
-    top = df.most_common(top)
-    json.dump({"n": n, "df": dict(top)}, open(out, "w"))
-    print("idf", n, len(top))
-
-
-class Idf:
-    def __init__(s, path):
-        d = json.load(open(path)); s.n, s.df = d["n"], d["df"]; s.max = math.log(s.n / 2)
-
-    def __call__(s, w):
-        return min(s.max, math.log((s.n + 1) / (s.df.get(w, 0) + 1)))
 
 
 def grams(w, n):
@@ -84,8 +65,7 @@ def surface(items, paras, idf):
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "idf":
-        build_idf(sys.argv[2], sys.argv[3])
-    else:
-        from .score import load_items, save
-        items, paras = load_items(sys.argv[1]); save(sys.argv[3], surface(items, paras, Idf(sys.argv[2])), items)
+    from quintet.metrics.evaluator.rarity import word_table
+
+    from .score import load_items, save
+    items, paras = load_items(sys.argv[1]); save(sys.argv[2], surface(items, paras, word_table().idf), items)
