@@ -66,6 +66,7 @@ def test_identity_of_a_folder_changes_with_its_weights(tmp_path):
 def test_identity_of_the_hub_is_cheap():
     assert identity("hf:org/name@" + "a" * 40) == "org/name@aaaaaaaa/torch/fp32"
     assert identity("hf:org/name@v1") == "org/name@v1/torch/fp32"
+    assert identity("hf:org/name@v1#bf16") == "org/name@v1/torch/bf16"
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,19 @@ def test_equals_transformers_without_fused_products(monkeypatch):
         torch.testing.assert_close(FirstStep(model, ANSWERS).logits([ids])[0], plain(model, ids), atol=2e-5, rtol=1e-5)
 
 
+@pytest.mark.parametrize("fused", [True, False])
+def test_half_precision_stays_near(monkeypatch, fused):
+    if not fused:
+        monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+    for gated in (True, False):
+        model = tiny(gated)
+        ids = [np.arange(2, 40), np.arange(10, 17)]
+        expected = torch.stack([plain(model, one) for one in ids])
+        found = FirstStep(model, ANSWERS, kind=torch.bfloat16).logits(ids)
+        assert found.dtype == torch.float32
+        assert 0 < (found - expected).abs().max() < 0.05 * expected.abs().max()
+
+
 def test_released_weights_are_held_once():
     model = tiny(True)
     expected = plain(model, np.arange(2, 40))

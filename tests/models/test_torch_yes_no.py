@@ -3,6 +3,7 @@
 import pytest
 from tiny_models import build, hugging_face, torch
 
+from quintet.errors import ModelError
 from quintet.models.open import open_model
 from quintet.models.roles import YesNo
 
@@ -84,3 +85,18 @@ def test_a_decoder_answers_too(tmp_path):
         with torch.no_grad():
             p = torch.softmax(model(torch.tensor([ids])).logits[0, -1], -1)
         assert answer.value == pytest.approx((p[yes] / (p[yes] + p[no])).item(), abs=1e-5)
+
+
+def test_half_precision_is_named_in_the_signature_and_refused_elsewhere(tmp_path):
+    folder = build(tmp_path / "t5", "t5", "T5ForConditionalGeneration")
+    whole, half = (open_model(f"dir:{folder}{kind}", "yes-no") for kind in ("", "#bf16"))
+    assert half.identity == whole.identity.replace("fp32", "bf16")
+    for a, b in zip(whole.probabilities(PROMPTS), half.probabilities(PROMPTS), strict=True):
+        assert a.value == pytest.approx(b.value, abs=0.02)
+    with pytest.raises(ModelError, match="not for the role embedder"):
+        open_model(f"dir:{folder}#bf16", "embedder")
+    decoder = build(tmp_path / "gpt2", "gpt2", "GPT2LMHeadModel", n_positions=100)
+    with pytest.raises(ModelError, match="no T5 on a processor"):
+        open_model(f"dir:{decoder}#bf16", "yes-no")
+    with pytest.raises(ModelError, match="only a judge has named heads"):
+        open_model(f"dir:{folder}#bf61", "yes-no")

@@ -1,5 +1,7 @@
 """A model by its spec: `bundled:NAME[#HEAD]`, `dir:PATH[#HEAD]`, `hf:NAME@REVISION`, `openai:MODEL@URL`, `fake:NAME`.
 
+`dir:PATH#bf16` and `hf:NAME@REVISION#bf16` are a T5 in bfloat16.
+
 One object per spec and role in a process, so that metrics share passes and memory. A backend is imported when it is
 first needed.
 """
@@ -19,6 +21,7 @@ from quintet.models import catalog, folder
 from quintet.models.hub import PICKLES, snapshot
 
 FORMS = "bundled:NAME, dir:PATH, hf:NAME@REVISION, openai:MODEL@URL or fake:NAME"
+HALF = "bf16"
 WEIGHTS = ("*.safetensors", "config.json", "tokenizer.json", "*.npy")
 
 _opened: dict[tuple[str, str], Any] = {}
@@ -66,12 +69,12 @@ def _open(spec: str, role: str) -> Any:
     path = _local_folder(name) if kind == "dir" else snapshot(*revision_of(name))
     if _holds_graph(path):
         return _open_graph(f"{kind}:{name}", path, role, head)
-    if head:
+    if head and head != HALF:
         raise ModelError(f"{spec} names a head; only a judge has named heads (write {kind}:{name})")
-    refuse_pickles(path, name if kind == "dir" else spec)
+    refuse_pickles(path, name if kind == "dir" else f"hf:{name}")
     from quintet.models.torch_backend import open_torch
 
-    return open_torch(path, role, identity(spec))
+    return open_torch(path, role, identity(spec), half=head == HALF)
 
 
 def _open_graph(spec: str, path: Path, role: str, head: str) -> Any:
@@ -84,7 +87,7 @@ def _open_graph(spec: str, path: Path, role: str, head: str) -> Any:
 
 def apart(kind: str, name: str) -> tuple[str, str]:
     """`evaluator#sel` is the model and the one of its heads that is meant; a folder may have the sign in its name."""
-    if kind not in ("bundled", "dir") or "#" not in name or (kind == "dir" and Path(name).expanduser().is_dir()):
+    if kind not in ("bundled", "dir", "hf") or "#" not in name or (kind == "dir" and Path(name).expanduser().is_dir()):
         return name, ""
     base, _, head = name.rpartition("#")
     return base, head
@@ -139,7 +142,8 @@ def _dir_identity(name: str) -> str:
         files = [path / folder.NAME, path / description.file, *sorted(path.glob("tokenizer.json"))]
         digest = _digest([*files, *sorted(path.glob("*.npy"))])
         return _with_head(f"{description.name}@{digest}/{description.backend}", head)
-    return f"{path.resolve().name}@{_digest([f for pattern in WEIGHTS for f in sorted(path.glob(pattern))])}/torch/fp32"
+    digest = _digest([f for pattern in WEIGHTS for f in sorted(path.glob(pattern))])
+    return f"{path.resolve().name}@{digest}/torch/{head or 'fp32'}"
 
 
 def _with_head(identity: str, head: str) -> str:
@@ -154,9 +158,10 @@ def _digest(files: list[Path]) -> str:
 
 
 def _hub_identity(name: str) -> str:
-    repository, revision = revision_of(name)
+    base, precision = apart("hf", name)
+    repository, revision = revision_of(base)
     short = revision[:8] if re.fullmatch("[0-9a-f]{40}", revision) else revision
-    return f"{repository}@{short}/torch/fp32"
+    return f"{repository}@{short}/torch/{precision or 'fp32'}"
 
 
 def _fake_identity(name: str) -> str:

@@ -58,10 +58,13 @@ class Loaded:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.model.device)
 
 
-def open_torch(path: Path, role: str, identity: str) -> Any:
-    """The model of a folder in a role; what the folder does not hold is named."""
+def open_torch(path: Path, role: str, identity: str, half: bool = False) -> Any:
+    """The model of a folder in a role; what the folder does not hold is named. `half`: in bfloat16 where that is known
+    to be worth it."""
     from quintet.models import memo, torch_lm, torch_pairs, torch_trained, torch_yes_no
 
+    if half and role != "yes-no":
+        raise ModelError(f"{identity}: #bf16 is for a T5 that answers Yes or No, not for the role {role}")
     if table := torch_trained.description(path):
         return torch_trained.open_trained(path, table, role, identity)
     makers: dict[str, tuple[str, Callable[[Loaded], Any]]] = {
@@ -72,7 +75,7 @@ def open_torch(path: Path, role: str, identity: str) -> Any:
         "token-tagger": ("AutoModelForTokenClassification", torch_pairs.TorchTokenTagger),
         "regressor": ("AutoModelForSequenceClassification", torch_pairs.TorchRegressor),
         "sentence-order": ("AutoModelForPreTraining", torch_pairs.TorchSentenceOrder),
-        "yes-no": ("", torch_yes_no.TorchYesNo),
+        "yes-no": ("", lambda loaded: torch_yes_no.TorchYesNo(loaded, half=half)),
     }
     if role not in makers:
         raise UnknownName("role", role, makers)

@@ -5,12 +5,15 @@ multiplied. Scales of norms are folded into the weights behind them, projections
 activation, gate and residual are part of the product. The decoder has one query for each layer, so its keys and values
 are never formed: q·(K e) = (K' q)·e, and the values are projected after they are averaged. Of the vocabulary only the
 answers' rows are multiplied.
+
+In bfloat16, on demand, the encoder's products and attention take numbers of 8 significant bits; sums, norms and what is
+carried from layer to layer stay in single precision, and so does the decoder, which costs little.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -36,11 +39,16 @@ def fits(model: Any) -> bool:
 class Product:
     """x W', then an activation; or times, or plus, another matrix. One pass over memory where oneDNN has it."""
 
-    def __init__(self, *weights: torch.Tensor, scale: torch.Tensor | None = None) -> None:
+    def __init__(
+        self, *weights: torch.Tensor, scale: torch.Tensor | None = None, kind: torch.dtype = torch.float32
+    ) -> None:
         weight = torch.cat([w.detach() for w in weights]) if len(weights) > 1 else weights[0].detach()
         if scale is not None:
             weight = weight * scale.detach()
-        self._fused = torch.backends.mkldnn.is_available()
+        self._kind, weight = kind, weight.to(kind)
+        self._fused = torch.backends.mkldnn.is_available() and (
+            kind == torch.float32 or torch.ops.mkldnn._is_mkldnn_bf16_supported()
+        )
         self._weight = torch.ops.mkldnn._reorder_linear_weight(weight, ROWS) if self._fused else weight
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
@@ -52,13 +60,16 @@ class Product:
         return functional.relu(self._run(x, "none")) if name == "relu" else gelu(self._run(x, "none"))
 
     def joined(self, x: torch.Tensor, other: torch.Tensor, how: str) -> torch.Tensor:
-        """how: mul or add."""
-        if self._fused:
-            found: torch.Tensor = torch.ops.mkldnn._linear_pointwise.binary(x, other, self._weight, None, how)
+        """how: mul or add. The result has the wider of the two types."""
+        if self._fused and other.dtype == self._kind:
+            found: torch.Tensor = torch.ops.mkldnn._linear_pointwise.binary(
+                x.to(self._kind), other, self._weight, None, how
+            )
             return found
-        return self(x).mul_(other) if how == "mul" else self(x).add_(other)
+        return self(x) * other if how == "mul" else self(x) + other
 
     def _run(self, x: torch.Tensor, name: str) -> torch.Tensor:
+        x = x.to(self._kind)
         if not self._fused:
             return functional.linear(x, self._weight)
         found: torch.Tensor = torch.ops.mkldnn._linear_pointwise(
@@ -77,13 +88,13 @@ def unit(x: torch.Tensor, epsilon: float) -> torch.Tensor:
 
 
 class FeedForward:
-    def __init__(self, layer: Any, activation: str) -> None:
+    def __init__(self, layer: Any, activation: str, kind: torch.dtype = torch.float32) -> None:
         dense, scale = layer.DenseReluDense, layer.layer_norm.weight
         self._activation = "relu" if activation == "relu" else "gelu"
         gated = hasattr(dense, "wi_0")
-        self._first = Product((dense.wi_0 if gated else dense.wi).weight, scale=scale)
-        self._gate = Product(dense.wi_1.weight, scale=scale) if gated else None
-        self._last = Product(dense.wo.weight)
+        self._first = Product((dense.wi_0 if gated else dense.wi).weight, scale=scale, kind=kind)
+        self._gate = Product(dense.wi_1.weight, scale=scale, kind=kind) if gated else None
+        self._last = Product(dense.wo.weight, kind=kind)
         self._epsilon = layer.layer_norm.variance_epsilon
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
@@ -95,12 +106,13 @@ class FeedForward:
 
 
 class EncoderLayer:
-    def __init__(self, block: Any, heads: int, activation: str) -> None:
+    def __init__(self, block: Any, heads: int, activation: str, kind: torch.dtype) -> None:
         attention, norm = block.layer[0].SelfAttention, block.layer[0].layer_norm
-        self._project = Product(attention.q.weight, attention.k.weight, attention.v.weight, scale=norm.weight)
-        self._out = Product(attention.o.weight)
+        projections = (attention.q.weight, attention.k.weight, attention.v.weight)
+        self._project = Product(*projections, scale=norm.weight, kind=kind)
+        self._out = Product(attention.o.weight, kind=kind)
         self._heads, self._epsilon = heads, norm.variance_epsilon
-        self._forward = FeedForward(block.layer[1], activation)
+        self._forward = FeedForward(block.layer[1], activation, kind)
 
     def __call__(self, x: torch.Tensor, lengths: Sequence[int], bias: torch.Tensor) -> torch.Tensor:
         projected = self._project(unit(x, self._epsilon)).view(len(x), 3, self._heads, -1)
@@ -143,7 +155,9 @@ class DecoderLayer:
 class FirstStep:
     """Logits of some sub-words at the first position of the answer."""
 
-    def __init__(self, model: Any, answers: Sequence[int], release: bool = False) -> None:
+    def __init__(
+        self, model: Any, answers: Sequence[int], release: bool = False, kind: torch.dtype = torch.float32
+    ) -> None:
         """`release`: the model's layers are emptied as they are taken over, so that no weight is held twice."""
         config = model.config
         heads, activation = config.num_heads, config.dense_act_fn
@@ -151,15 +165,20 @@ class FirstStep:
             self._table = model.shared.weight.detach()
             self._begin = self._table[config.decoder_start_token_id].clone()
             self._positions = model.encoder.block[0].layer[0].SelfAttention.compute_bias
-            self._bias = torch.empty(1, heads, 0, 0)
+            self._bias = torch.empty(1, heads, 0, 0, dtype=kind)
             final, last = model.decoder.final_layer_norm, model.encoder.final_layer_norm
             # Tied embeddings (T5 v1.0) are scaled before the vocabulary; v1.1 has a table of its own.
             scaled = getattr(config, "scale_decoder_outputs", config.tie_word_embeddings)
             scale = config.d_model**-0.5 if scaled else 1.0
             self._head = model.lm_head.weight[list(answers)].detach() * final.weight.detach() * scale
             self._final, self._last = (final.variance_epsilon, (last.weight.detach(), last.variance_epsilon))
-            self._encoder = [_taken(EncoderLayer, block, heads, activation, release) for block in model.encoder.block]
-            self._decoder = [_taken(DecoderLayer, block, heads, activation, release) for block in model.decoder.block]
+            self._encoder, self._decoder = [], []
+            for block in model.encoder.block:
+                self._encoder.append(EncoderLayer(block, heads, activation, kind))
+                _emptied(block, release)
+            for block in model.decoder.block:
+                self._decoder.append(DecoderLayer(block, heads, activation))
+                _emptied(block, release)
 
     @torch.inference_mode()
     def logits(self, inputs: Sequence[NDArray[np.int64]]) -> torch.Tensor:
@@ -182,17 +201,11 @@ class FirstStep:
     def _bias_of(self, length: int) -> torch.Tensor:
         """What distance adds to attention, (1, heads, length, length): it does not depend on the texts."""
         if self._bias.shape[-1] < length:
-            self._bias = self._positions(length, length).contiguous()
+            self._bias = self._positions(length, length).to(self._bias.dtype).contiguous()
         return self._bias
 
 
-Layer = TypeVar("Layer", EncoderLayer, DecoderLayer)
-
-
-def _taken(kind: type[Layer], block: Any, heads: int, activation: str, release: bool) -> Layer:
-    layer = kind(block, heads, activation)
-    if release:
-        for name, parameter in block.named_parameters():
-            if "relative_attention_bias" not in name:
-                parameter.data = torch.empty(0)
-    return layer
+def _emptied(block: Any, release: bool) -> None:
+    for name, parameter in block.named_parameters() if release else ():
+        if "relative_attention_bias" not in name:
+            parameter.data = torch.empty(0)

@@ -41,8 +41,8 @@ def family(path: Path) -> str:
 
 
 class TorchYesNo:
-    def __init__(self, loaded: Loaded, release: bool = True) -> None:
-        """`release`: the weights are taken from the model, which nothing else may then use."""
+    def __init__(self, loaded: Loaded, release: bool = True, half: bool = False) -> None:
+        """`release`: the weights are taken from the model, which nothing else may then use; `half`: bfloat16."""
         self._loaded = loaded
         self.identity = loaded.identity
         self._pairs = bool(loaded.config.is_encoder_decoder)
@@ -52,7 +52,10 @@ class TorchYesNo:
         if self._answers[0] == self._answers[1]:
             raise ModelError(f"{loaded.identity} begins Yes and No with the same sub-word and cannot answer")
         self._end = loaded.subwords.id(*LAST) if self._pairs else -1
-        self._step = FirstStep(loaded.model, self._answers, release) if fits(loaded.model) else None
+        if half and not fits(loaded.model):
+            raise ModelError(f"{loaded.identity} is no T5 on a processor; only such a model computes in bf16")
+        kind = torch.bfloat16 if half else torch.float32
+        self._step = FirstStep(loaded.model, self._answers, release, kind) if fits(loaded.model) else None
 
     def probabilities(self, prompts: Sequence[Sequence[str]], max_tokens: int | None = None) -> list[Value]:
         limit = min(max_tokens or self.max_tokens, self.max_tokens)
