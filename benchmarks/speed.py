@@ -1,21 +1,25 @@
 """How much faster than the reference schedule? Same items, same run, ratios printed.
 
-    python benchmarks/speed.py [--documents 1] [--outputs 16] [--layers 24] [--bundled-documents 4] [--rounds 3]
+    python benchmarks/speed.py [--documents 1] [--outputs 16] [--layers 24] [--threads 1] [--rounds 3] [--bf16]
 
 The reference schedule is that of UniEval's released scorer on a T5-v1.1-large (0.8 billion random weights, made in
 memory): one dimension after another, the document encoded again for every sentence, batches of eight in the order of
 arrival, padded, keys and values of the decoder for every position, a softmax over the whole vocabulary. Against it:
 
-- published: the metric unieval-summarization on the same weights, as `--model dir:…` runs it. Its scores are compared.
-- bundled: the task summarization with the models in the package, all signals, and with `--fast`.
+- published: the metric unieval-summarization on the same weights, as `--model dir:…` runs it (with --bf16 also as
+  `dir:…#bf16`). Its scores are compared.
+- bundled: the task summarization with the models in the package, all signals, and with `--fast`; the median round.
 
-The reference and the published path take turns, dimension by dimension, so that other work on the machine hits both.
-Ratios are given by the wall clock and by processor time. Needs the extra torch and 8 GB of memory.
+All sides score the same items, warmed up on others, without a store. The reference and the published path take turns,
+dimension by dimension, so that other work on the machine hits both. Ratios are given by the wall clock and by processor
+time. One output costs the reference some 40 seconds on one thread: `--outputs 4` takes a quarter of the time, but a
+document then serves four outputs, not sixteen. Needs the extra torch and 8 GB of memory (10 GB with --bf16).
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import sys
 import time
@@ -39,7 +43,8 @@ from quintet.models.torch_yes_no import TorchYesNo
 from quintet.text.sentences import sentences
 
 BATCH, LONGEST = 8, 1024
-SPEC = "fake:t5-v1.1-large"
+SPECS = {"published": "fake:t5-v1.1-large", "published, bf16": "fake:t5-v1.1-large-bf16"}
+TARGETS = {"published": 2.5, "bundled, all signals": 60, "bundled, --fast": 200}
 
 
 @dataclass
@@ -115,24 +120,32 @@ def published(given: argparse.Namespace, examples: list[Example]) -> Clock:
     subwords = Subwords.read(verify(entry("gte-small")) / "tokenizer.json")
     model = t5(given.layers, given.attention)
     weights = sum(p.numel() for p in model.parameters()) / 1e9
-    opening._opened[SPEC, "yes-no"] = TorchYesNo(Loaded(model, subwords, SPEC, LONGEST, 0), release=False)
-    reference, theirs, ours = Reference(model, subwords), Clock(), Clock()
+    print(f"T5 of {weights:.2f} billion weights, {given.attention} attention", flush=True)
+    ours = {name: Clock() for name in SPECS if given.bf16 or name == "published"}
+    for name in ours:
+        loaded = Loaded(model, subwords, SPECS[name], LONGEST, 0)
+        opening._opened[SPECS[name], "yes-no"] = TorchYesNo(loaded, release=False, half="bf16" in name)
+    reference, theirs = Reference(model, subwords), Clock()
+    worst: dict[str, list[float]] = {name: [] for name in ours}
+    values: list[float] = []
     warm = summeval_like(1, 1, seed=9)
-    worst, values = 0.0, []
-    for name, prompt in prompts_of("summarization").items():
-        metric = api.load("unieval-summarization", model=SPEC, dims=name)
+    for dimension, prompt in prompts_of("summarization").items():
         reference.dimension(prompt, [Example("A dog.", "A dog.", None, ("A dog.",))])
-        metric.score(warm[:1])
         expected = theirs.run(lambda prompt=prompt: reference.dimension(prompt, examples))
-        rows = ours.run(lambda metric=metric: metric.score(examples))
-        found = [row[name].value for row in rows]
-        worst = max(worst, *(abs(a - b) for a, b in zip(found, expected, strict=True)))
         values += expected
-        show(f"T5, {name}", theirs.turns[-1], ours.turns[-1], len(examples))
-    print(f"{weights:.2f} billion weights, {given.attention} attention; scores from {min(values):.4f} to "
-          f"{max(values):.4f}; largest difference {worst:.1e}")  # fmt: skip
-    show("T5, all four dimensions", (theirs.wall, theirs.processor), (ours.wall, ours.processor), len(examples))
-    del opening._opened[SPEC, "yes-no"]
+        for name, clock in ours.items():
+            metric = api.load("unieval-summarization", model=SPECS[name], dims=dimension)
+            metric.score(warm)
+            rows = clock.run(lambda metric=metric: metric.score(examples))
+            worst[name] += [abs(row[dimension].value - b) for row, b in zip(rows, expected, strict=True)]
+            show(f"{name}, {dimension}", theirs.turns[-1], clock.turns[-1], len(examples))
+    print(f"scores of the reference from {min(values):.4f} to {max(values):.4f}")
+    for name, clock in ours.items():
+        print(
+            f"{name}: scores differ by at most {max(worst[name]):.1e}, on average {statistics.fmean(worst[name]):.1e}"
+        )
+        show(name, (theirs.wall, theirs.processor), (clock.wall, clock.processor), len(examples))
+        del opening._opened[SPECS[name], "yes-no"]
     return theirs
 
 
@@ -140,24 +153,25 @@ def show(name: str, theirs: tuple[float, float], ours: tuple[float, float], coun
     wall, processor = (a / b for a, b in zip(theirs, ours, strict=True))
     print(
         f"{name:28s} reference {theirs[0] / count:8.3f} s ({theirs[1] / count:8.3f} cpu) an output, "
-        f"ours {ours[0] / count:8.4f} s ({ours[1] / count:8.4f} cpu): {wall:6.1f} times (cpu {processor:6.1f})",
+        f"ours {ours[0] / count:8.4f} s ({ours[1] / count:8.4f} cpu): {wall:6.1f} times (cpu {processor:6.1f})"
+        + (f"; target {TARGETS[name]:g}" if name in TARGETS else ""),
         flush=True,
     )
 
 
-def bundled(given: argparse.Namespace, reference: Clock, outputs: int) -> None:
-    """The package's own models: the median round, models open."""
-    examples = summeval_like(given.bundled_documents, given.outputs)
+def bundled(given: argparse.Namespace, examples: list[Example], reference: Clock) -> None:
+    """The package's own models on the reference's items: the median round, models open."""
     items = [Item(example) for example in examples]
-    theirs = (reference.wall / outputs * len(items), reference.processor / outputs * len(items))
+    warm = [Item(example) for example in summeval_like(1, 2, seed=9)]
     for name, options in (("bundled, all signals", {}), ("bundled, --fast", {"fast": True})):
         plan = api.make_plan("summarization", None, None, None, **options)
-        list(api.stream(plan, items[:2], api.open_store(False)))
+        assert len(plan.columns) == len(prompts_of("summarization"))
+        list(api.stream(plan, warm, api.open_store(False)))
         clock = Clock()
         for _ in range(given.rounds):
             clock.run(lambda plan=plan: list(api.stream(plan, items, api.open_store(False))))
-        median = tuple(statistics.median(column) for column in zip(*clock.turns, strict=True))
-        show(f"{name} ({len(plan.columns)} dimensions)", theirs, (median[0], median[1]), len(items))
+        wall, processor = (statistics.median(column) for column in zip(*clock.turns, strict=True))
+        show(name, (reference.wall, reference.processor), (wall, processor), len(items))
 
 
 def main() -> int:
@@ -167,15 +181,19 @@ def main() -> int:
     parser.add_argument("--layers", type=int, default=24, help="fewer for a quick look; T5-large has 24")
     parser.add_argument("--attention", default="eager", choices=["eager", "sdpa"],
                         help="eager as in the release; sdpa as newer versions of transformers do")  # fmt: skip
-    parser.add_argument("--bundled-documents", type=int, default=4)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=3, help="of the bundled models; the others run once")
+    parser.add_argument("--bf16", action="store_true", help="the published path in bfloat16 as well")
     parser.add_argument("--skip-bundled", action="store_true")
     given = parser.parse_args()
+    torch.set_num_threads(given.threads)
+    os.environ["QUINTET_THREADS"] = str(given.threads)
     examples = summeval_like(given.documents, given.outputs)
-    print(f"{machine()}; torch {torch.__version__} with {torch.get_num_threads()} threads; {len(examples)} outputs")
+    print(f"{machine()}; torch {torch.__version__}; {given.threads} thread(s); "
+          f"{given.documents} document(s) with {given.outputs} outputs each")  # fmt: skip
     clock = published(given, examples)
     if not given.skip_bundled:
-        bundled(given, clock, len(examples))
+        bundled(given, examples, clock)
     return 0
 
 
