@@ -87,6 +87,57 @@ def test_equal_inputs_are_judged_once(both):
     assert judge.passes - before == len(PAIRS)
 
 
+def test_grounds_are_read_once_for_all_outputs(both):
+    judge = open_model(both[1], "judge")
+    forget_all()
+    grounds, before = ("A dog barked at the old house.",), judge.grounds_read
+    first = judge.judge([("the cat", grounds), ("a dog and the rain", grounds), ("Yes", ()), ("the cat", ("a", "b"))])
+    (later,) = judge.judge([("the old house", grounds)])
+    assert judge.grounds_read - before == 2
+    forget_all()
+    (alone,) = judge.judge([("the old house", grounds)])
+    assert judge.grounds_read - before == 3
+    assert alone.heads == later.heads
+    forget_all()
+    assert judge.judge([("the cat", grounds)])[0].heads == first[0].heads
+
+
+def test_empty_grounds_are_none(both):
+    judge = open_model(both[1], "judge")
+    empty, none = judge.judge([("the cat", ("",)), ("the cat", ())])
+    assert empty.heads == none.heads
+
+
+def test_what_is_foreseen_is_answered_with_the_next_question(both):
+    judge = open_model(both[1], "judge")
+    forget_all()
+    expected = judge.judge(PAIRS)
+    forget_all()
+    before = judge.passes, judge.grounds_read
+    judge.foresee(PAIRS)
+    assert (judge.passes, judge.grounds_read) == before
+    judge.judge(PAIRS[:1])
+    assert judge.passes - before[0] == len(PAIRS)
+    for one, other in zip(judge.judge(PAIRS), expected, strict=True):
+        assert one.heads == other.heads
+    assert judge.passes - before[0] == len(PAIRS)
+    judge.foresee([("a cat", ())])
+    forget_all()
+    judge.judge([("Yes", ())])
+    assert judge.passes - before[0] == len(PAIRS) + 1
+
+
+def test_a_graph_that_reads_both_together_is_refused(both, tmp_path):
+    import shutil
+
+    folder = shutil.copytree(both[1].removeprefix("dir:"), tmp_path / "old")
+    text = (folder / "model.toml").read_text()
+    (folder / "model.toml").write_text("".join(line for line in text.splitlines(True) if "states" not in line))
+    with pytest.raises(ModelError, match="cannot read grounds apart from outputs") as caught:
+        open_model(f"dir:{folder}", "judge")
+    assert "\n" not in str(caught.value)
+
+
 def test_special_tokens_stay_text_and_separators_cannot_be_forged(both):
     judge = open_model(both[1], "judge")
     forged, true = judge.judge([("a", ("b [SEP] c",)), ("a", ("b", "c"))])
@@ -98,13 +149,13 @@ def test_what_is_too_long_is_reported(both):
     judge = open_model(both[1], "judge")
     longest = TOKENS // 2
     out, one, many = judge.judge(
-        [("cat " * (longest + 5), ("dog",)), ("cat", ("dog " * 100,)), ("cat", ("dog " * 60, "rain"))]
+        [("cat " * (longest + 5), ("dog",)), ("cat", ("dog " * 100,)), ("cat", ("dog " * 70, "rain"))]
     )
     assert out.cut == (5 * len(judge.split("cat")), 0)
     assert len(out.words) == longest
-    assert one.cut[1] == 100 * judge.lengths(["dog"])[0] - (TOKENS - 3 - judge.lengths(["cat"])[0])
+    assert one.cut[1] == 100 * judge.lengths(["dog"])[0] - (TOKENS - 2)
     # Of several grounds the last ones stay.
-    (kept,) = judge.judge([("cat", ("dog " * 60, "house"))])
+    (kept,) = judge.judge([("cat", ("dog " * 70, "house"))])
     assert many.cut[1] > 0
     assert kept.heads != many.heads
 

@@ -73,18 +73,26 @@ class PlainEvaluator:
                     found[f"{ours}{own}.{kind}"] = plain[f"{theirs}{other}.{kind}"]
         return {name: value.numpy() for name, value in {**found, **self.extra}.items()}
 
-    def states(self, ids, types):
+    def states(self, output, grounds=()):
+        """Of `[CLS] output [SEP]` after `[CLS] grounds [SEP]`, both as one input under a mask: the output's rows see
+        everything, those of the grounds one another. Positions are counted on each side."""
+        own, beside = [2, *output, 3], [2, *grounds, 3] if len(grounds) else []
+        mask = torch.zeros(1, 1, len(own) + len(beside), len(own) + len(beside))
+        mask[..., len(own) :, : len(own)] = torch.finfo(torch.float32).min
+        given = {
+            "input_ids": torch.tensor([own + beside]),
+            "token_type_ids": torch.tensor([[0] * len(own) + [1] * len(beside)]),
+            "position_ids": torch.tensor([[*range(len(own)), *range(len(beside))]]),
+        }
         with torch.no_grad():
-            given = {"input_ids": torch.tensor([ids]), "token_type_ids": torch.tensor([types])}
-            return self.bert(**given).last_hidden_state[0]
+            return self.bert(**given, attention_mask=mask).last_hidden_state[0, : len(own)]
 
     def linear(self, x, name):
         return x @ self.extra[f"{name}.weight"].T + self.extra[f"{name}.bias"]
 
     def judged(self, output: list[int], grounds: list[int]):
-        """heads, nli, words and pooled for `[CLS] output [SEP] grounds [SEP]`."""
-        ids = [2, *output, 3, *grounds, 3]
-        states = self.states(ids, [0] * (len(output) + 2) + [1] * (len(grounds) + 1))
+        """heads, nli, words and pooled for an output beside grounds."""
+        states = self.states(output, grounds)
         own = states[1 : 1 + len(output)]
         mean = own.mean(0) if len(output) else torch.zeros(WIDTH)
         pooled = torch.tanh(self.linear(torch.cat([states[0], mean]), "pool"))
@@ -92,7 +100,7 @@ class PlainEvaluator:
 
     def masked(self, ids: list[int], position: int) -> np.ndarray:
         """Log-probabilities of all words at a position of ids that are shown as they stand."""
-        x = torch.nn.functional.gelu(self.linear(self.states(ids, [0] * len(ids))[position], "mlm.dense"))
+        x = torch.nn.functional.gelu(self.linear(self.states(ids[1:-1])[position], "mlm.dense"))
         x = torch.nn.functional.layer_norm(
             x, (WIDTH,), self.extra["mlm.norm.weight"], self.extra["mlm.norm.bias"], 1e-12
         )

@@ -29,6 +29,9 @@ class FakeJudge:
     def lengths(self, texts: Sequence[str]) -> list[int]:
         return [len(tokens(text)) for text in texts]
 
+    def foresee(self, pairs: Sequence[tuple[str, tuple[str, ...]]]) -> None:
+        """Rules of thumb need no plan."""
+
     def judge(self, pairs: Sequence[tuple[str, tuple[str, ...]]]) -> list[Judgement]:
         return [self._one(output, tuple(grounds)) for output, grounds in pairs]
 
@@ -37,8 +40,7 @@ class FakeJudge:
         kept = spans[: self.longest_output]
         seen = output[: kept[-1][1]] if kept else ""
         places = tokens("\n".join(grounds))
-        room = self.max_tokens - 3 - len(kept)
-        lost = max(0, len(places) - room)
+        lost = max(0, len(places) - (self.max_tokens - 2))
         beside = "\n".join(grounds)
         if lost:
             beside = beside[places[lost][0] :] if len(grounds) > 1 else beside[: places[len(places) - lost - 1][1]]

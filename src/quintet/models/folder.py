@@ -30,9 +30,9 @@ class Description:
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Other names for heads: CTC's relations."""
     longest_output: int = 190
-    """Sub-words of an output that a judge looks at; the rest of its room is for the grounds."""
+    """Sub-words of an output that a judge looks at."""
     states: tuple[int, ...] = ()
-    """Of a causal model: layers, 2 (keys and values), heads, width of a head."""
+    """Of a causal model or a judge: layers, 2 (keys and values), heads, width of a head."""
     start: str = "<|endoftext|>"
     """The token before everything, of a causal model, and the one between turns."""
     end: str = "<|endoftext|>"

@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterator
 
 from quintet.errors import ModelError
 
-# Field numbers of onnx.proto: ModelProto.graph; GraphProto.node, initializer, output; the names inside each.
+# Field numbers of onnx.proto: ModelProto.graph; GraphProto.node, initializer, input, output; the names inside each.
 _GRAPH = 7
-_NODE, _INITIALIZER, _OUTPUT = 1, 5, 12
+_NODE, _INITIALIZER, _INPUT, _OUTPUT = 1, 5, 11, 12
 _NODE_INPUT, _NODE_OUTPUT = 1, 2
 _TENSOR_NAME, _VALUE_NAME = 8, 1
 
@@ -30,9 +30,17 @@ def cut(model: bytes, outputs: Collection[str]) -> bytes:
 
 
 def output_names(model: bytes) -> list[str]:
+    return _names(model, _OUTPUT)
+
+
+def input_names(model: bytes) -> list[str]:
+    return _names(model, _INPUT)
+
+
+def _names(model: bytes, field: int) -> list[str]:
     for number, _, graph in _parts(model):
         if number == _GRAPH:
-            return [_first(value, _VALUE_NAME) for n, _, value in _parts(graph) if n == _OUTPUT]
+            return [_first(value, _VALUE_NAME) for n, _, value in _parts(graph) if n == field]
     raise ModelError("not an ONNX model: the file has no graph")
 
 

@@ -1,4 +1,9 @@
-"""The multi-task encoder on ONNX Runtime: every question about an output answered in one pass."""
+"""The multi-task encoder on ONNX Runtime: every question about an output answered in one pass.
+
+`[CLS] grounds [SEP]` goes through the model by itself, once for all outputs that stand beside it; `[CLS] output [SEP]`
+looks at itself and at what was kept of the grounds. Grounds are always read apart, kept or not, and how far a text is
+filled up depends on its own length alone: so neither memory nor company changes a bit.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +20,25 @@ from numpy.typing import NDArray
 from quintet.errors import ModelError
 from quintet.models.batching import equal_batches
 from quintet.models.folder import Description
+from quintet.models.judge_states import FRESH, KeptStates, States, as_inputs, past_names
 from quintet.models.memo import forgetting
 from quintet.models.onnx_backend import TOKEN_BUDGET, open_session
-from quintet.models.onnx_cut import cut, output_names
+from quintet.models.onnx_cut import cut, input_names, output_names
 from quintet.models.roles import Judgement
 from quintet.models.subwords import Pieces, Subwords
 
 JudgedPair = tuple[str, tuple[str, ...]]
 OUTPUTS = ("heads", "nli", "words", "pooled")
 WORDS = "word_logp"
-STEP = 1
-"""A text is filled up to a multiple of this, by its own length alone, and goes with texts of that length: what it is
-given never depends on the company it keeps. With 1 nothing is filled up and a graph need not look at the mask; a batch
-of one is as fast as a large one."""
+STEP = 4
+"""Texts are filled up to a multiple of this and go with texts of that length. A run costs as much as twelve sub-words
+whatever is in it, so that few runs are worth some filling."""
+BUDGET = 256
+"""Sub-words of a run of outputs: scores on all sub-words of the grounds then stay near the processor."""
 REMEMBERED = 16384
 """Judgements and split texts kept, of each the latest."""
+NOTHING = {"rows": np.zeros((0, 2), np.int64), "targets": np.zeros(0, np.int64)}
+"""No word of the vocabulary is asked for."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +53,7 @@ class Answers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
-    """One input of the graph: `[CLS] output [SEP] grounds [SEP]`."""
+    """One question: an output beside grounds, which may be none."""
 
     output: Pieces
     grounds: NDArray[np.int64]
@@ -61,14 +70,10 @@ class Asked:
             self.cut,
         )  # fmt: skip
 
-    @property
-    def length(self) -> int:
-        """With special tokens and filling."""
-        return -(-(len(self.output) + len(self.grounds) + 3) // STEP) * STEP
-
 
 class OnnxJudge:
-    """A graph: ids, types, mask, output_mask, rows, targets to heads, nli, words, pooled, word_logp."""
+    """A graph: ids, types, output_mask, rows, targets and the keys and values of grounds, to heads, nli, words, pooled,
+    word_logp and fresh keys and values (see `train.export_evaluator`)."""
 
     def __init__(self, folder: Path, description: Description, identity: str) -> None:
         self.identity = identity
@@ -78,22 +83,44 @@ class OnnxJudge:
         self.longest_output = description.longest_output
         self.subwords = Subwords.read(folder / "tokenizer.json")
         self.passes = 0
-        """Inputs that went through the model."""
+        """Outputs that went through the model."""
+        self.grounds_read = 0
+        """Grounds that did."""
         self._first, self._last = self.subwords.frame
         self._path = folder / description.file
         self._sessions: dict[tuple[str, ...], Any] = {}
         self._pieces: OrderedDict[str, Pieces] = OrderedDict()
         self._known: OrderedDict[tuple[bytes, bytes], Answers] = OrderedDict()
+        self._states = KeptStates()
+        self._foreseen: list[Asked] = []
         self._lock = threading.RLock()
-        missing = {*OUTPUTS, WORDS} - set(output_names(self._path.read_bytes()))
+        self._check(description)
+        layers, two, heads, each = description.states
+        self._none: States = np.zeros((layers, two, heads, 0, each), np.float32)
+        forgetting(self)
+
+    def _check(self, description: Description) -> None:
+        model = self._path.read_bytes()
+        missing = {*OUTPUTS, WORDS} - set(output_names(model))
         if missing:
             raise ModelError(f"{self._path} has no output {min(missing)!r}; it is not a judge")
-        forgetting(self)
+        past = {name for names in past_names(description.layers) for name in names}
+        if len(description.states) != 4 or past - set(input_names(model)) or FRESH not in output_names(model):
+            raise ModelError(f"{self._path} cannot read grounds apart from outputs; export it anew with this version")
+
+    @property
+    def longest_grounds(self) -> int:
+        """Sub-words of grounds that it looks at, however long the output is."""
+        return self.max_tokens - 2
 
     @property
     def separator(self) -> int:
         """The id between grounds."""
         return self._last
+
+    def filled(self, length: int) -> int:
+        """Sub-words of an input with a text of `length` sub-words in its frame."""
+        return min(-(-(length + 2) // STEP) * STEP, self.max_tokens)
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
         return [len(self.split(text)) for text in texts]
@@ -101,18 +128,22 @@ class OnnxJudge:
     def judge(self, pairs: Sequence[JudgedPair]) -> list[Judgement]:
         return self.judge_asked([self._asked(output, tuple(grounds)) for output, grounds in pairs])
 
+    def foresee(self, pairs: Sequence[JudgedPair]) -> None:
+        """Pairs that will be asked for: they are answered with the next question that has no answer yet, all that share
+        grounds together, whoever asks for them."""
+        with self._lock:
+            self._foreseen += [self._asked(output, tuple(grounds)) for output, grounds in pairs]
+
     def judge_asked(self, asked: Sequence[Asked]) -> list[Judgement]:
         """For callers that cut their texts in their own way. Equal inputs are judged once, whoever asks, until
         `forget`."""
         with self._lock:
             keys = [one.key for one in asked]
             answers = {key: self._known[key] for key in keys if key in self._known}
-            fresh = {key: one for key, one in zip(keys, asked, strict=True) if key not in answers}
-            rows = list(fresh.values())
-            self.passes += len(rows)
-            for batch in equal_batches([row.length for row in rows], TOKEN_BUDGET):
-                chosen = [rows[i] for i in batch]
-                answers.update(zip((row.key for row in chosen), self._run(chosen), strict=True))
+            if len(answers) < len(set(keys)):
+                foreseen, self._foreseen = self._foreseen, []
+                wanted = {one.key: one for one in (*asked, *foreseen)}
+                answers.update(self._answered([one for key, one in wanted.items() if key not in self._known]))
             for key, answer in answers.items():
                 _remember(self._known, key, answer)
             return [one.judgement(answers[key]) for key, one in zip(keys, asked, strict=True)]
@@ -121,6 +152,8 @@ class OnnxJudge:
         with self._lock:
             self._pieces.clear()
             self._known.clear()
+            self._states.clear()
+            self._foreseen.clear()
 
     def split(self, text: str) -> Pieces:
         with self._lock:
@@ -137,22 +170,47 @@ class OnnxJudge:
         separator = np.array([self._last], np.int64)
         joined = [piece for part in parts for piece in (separator, part)][1:]
         grounds = np.concatenate(joined) if joined else np.empty(0, np.int64)
-        room = self.max_tokens - 3 - len(output)
-        lost = max(0, len(grounds) - room)
+        lost = max(0, len(grounds) - self.longest_grounds)
         kept = grounds[lost:] if len(parts) > 1 else grounds[: len(grounds) - lost]
         return Asked(output, kept, (len(whole) - len(output), lost))
 
-    def _run(self, rows: list[Asked]) -> list[Answers]:
-        ids, types, mask, inside = (np.zeros((len(rows), rows[0].length), np.int64) for _ in range(4))
-        for r, row in enumerate(rows):
-            n, m = len(row.output), len(row.grounds)
-            ids[r, 0], ids[r, 1 : n + 1], ids[r, n + 1] = self._first, row.output.ids, self._last
-            ids[r, n + 2 : n + m + 2], ids[r, n + m + 2] = row.grounds, self._last
-            types[r, n + 2 : n + m + 3] = 1
-            mask[r, : n + m + 3] = 1
-            inside[r, 1 : n + 1] = 1
-        nothing = {"rows": np.zeros((0, 2), np.int64), "targets": np.zeros(0, np.int64)}
-        inputs = {"ids": ids, "types": types, "mask": mask, "output_mask": inside, **nothing}
+    def _answered(self, rows: Sequence[Asked]) -> dict[tuple[bytes, bytes], Answers]:
+        """Grounds by grounds, so that few states are held at a time."""
+        beside: dict[bytes, list[Asked]] = {}
+        for row in rows:
+            beside.setdefault(row.grounds.tobytes(), []).append(row)
+        texts = list(beside.values())
+        answers: dict[tuple[bytes, bytes], Answers] = {}
+        for some in equal_batches([self.filled(len(own[0].grounds)) for own in texts], TOKEN_BUDGET):
+            for index, past in zip(some, self._read([texts[i][0].grounds for i in some]), strict=True):
+                own = texts[index]
+                for batch in equal_batches([self.filled(len(row.output)) for row in own], BUDGET):
+                    chosen = [own[i] for i in batch]
+                    answers.update(zip((row.key for row in chosen), self._run(chosen, past), strict=True))
+        return answers
+
+    def _read(self, grounds: Sequence[NDArray[np.int64]]) -> list[States]:
+        """Keys and values of grounds that fill up to one length, from memory if they were read lately."""
+        found = [self._states.get(ids.tobytes()) if len(ids) else self._none for ids in grounds]
+        fresh = [index for index, states in enumerate(found) if states is None]
+        made = dict(zip(fresh, self._run_grounds([grounds[i] for i in fresh]), strict=True)) if fresh else {}
+        for index, states in made.items():
+            self._states.put(grounds[index].tobytes(), states)
+        return [made[index] if states is None else states for index, states in enumerate(found)]
+
+    def _run_grounds(self, grounds: Sequence[NDArray[np.int64]]) -> list[States]:
+        self.grounds_read += len(grounds)
+        inputs = {**self.inputs([self._framed(ids) for ids in grounds], side=1), **NOTHING}
+        (states,) = self.session((FRESH,)).run([FRESH], inputs)
+        each = np.split(states, len(grounds), axis=3)
+        return [np.ascontiguousarray(own[:, :, :, : len(ids) + 2]) for own, ids in zip(each, grounds, strict=True)]
+
+    def _run(self, rows: list[Asked], past: States) -> list[Answers]:
+        """Outputs that fill up to one length, beside the same grounds."""
+        self.passes += len(rows)
+        inputs = {**self.inputs([self._framed(row.output.ids) for row in rows], past), **NOTHING}
+        for inside, row in zip(inputs["output_mask"], rows, strict=True):
+            inside[1 : len(row.output) + 1] = 1
         heads, nli, words, pooled = self.session(OUTPUTS).run(list(OUTPUTS), inputs)
         shares = _softmax(nli)
         return [
@@ -164,6 +222,21 @@ class OnnxJudge:
             )
             for r, row in enumerate(rows)
         ]
+
+    def _framed(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.concatenate([[self._first], ids, [self._last]])
+
+    def inputs(
+        self, texts: Sequence[NDArray[np.int64]], past: States | None = None, side: int = 0
+    ) -> dict[str, NDArray[Any]]:
+        """The graph's inputs for framed ids that fill up to one length; no word of them is in the output yet."""
+        shape = (len(texts), self.filled(len(texts[0]) - 2))
+        ids, mask = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        for row, text in enumerate(texts):
+            ids[row, : len(text)] = text
+            mask[row, : len(text)] = 1
+        given = {"ids": ids, "types": np.full(shape, side), "mask": mask, "output_mask": np.zeros(shape, np.int64)}
+        return {**given, **as_inputs(self._none if past is None else past)}
 
     def session(self, outputs: tuple[str, ...]) -> Any:
         """Opened when first needed, with what these outputs need: the vocabulary is large and seldom asked for."""

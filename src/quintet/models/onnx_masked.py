@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from quintet.models.batching import equal_batches
 from quintet.models.masked import MaskedLikelihood, Probe
 from quintet.models.onnx_backend import TOKEN_BUDGET
-from quintet.models.onnx_judge import STEP, WORDS, OnnxJudge
+from quintet.models.onnx_judge import WORDS, OnnxJudge
 
 VOCABULARY_ROWS = 128
 """Positions a run: each has a probability for every word of the vocabulary."""
@@ -20,22 +20,13 @@ class JudgeMaskedLM(MaskedLikelihood):
         self._judge = judge
 
     def _batches(self, probes: list[Probe]) -> list[list[int]]:
-        return equal_batches([self._width(probe) for probe in probes], self._budget)
-
-    @staticmethod
-    def _width(probe: Probe) -> int:
-        return -(-len(probe.ids) // STEP) * STEP
+        return equal_batches([self._judge.filled(len(probe.ids) - 2) for probe in probes], self._budget)
 
     def _run(self, probes: list[Probe]) -> list[NDArray[np.float32]]:
-        ids, mask = (np.zeros((len(probes), self._width(probes[0])), np.int64) for _ in range(2))
-        for row, probe in enumerate(probes):
-            ids[row, : len(probe.ids)] = probe.ids
-            mask[row, : len(probe.ids)] = 1
+        inputs = self._judge.inputs([probe.ids for probe in probes])
         owners = np.repeat(np.arange(len(probes)), [len(probe.positions) for probe in probes])
         rows = np.stack([owners, np.concatenate([probe.positions for probe in probes])], axis=1)
         answers = np.concatenate([probe.answers for probe in probes])
-        zeros = np.zeros_like(ids)
-        inputs = {"ids": ids, "types": zeros, "mask": mask, "output_mask": zeros}
         session = self._judge.session((WORDS,))
         found = [
             session.run([WORDS], {**inputs, "rows": rows[at : at + VOCABULARY_ROWS],

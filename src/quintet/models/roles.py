@@ -276,6 +276,10 @@ class Judge(Protocol):
         """An output beside its grounds: no text, one, or several with a separator between them, which a text cannot
         forge. What is too long loses its end; several grounds (turns of a dialogue) lose their start."""
 
+    def foresee(self, pairs: Sequence[tuple[str, tuple[str, ...]]]) -> None:
+        """Says what will be asked for, so that what pairs have in common is computed once, whoever asks. Changes no
+        answer."""
+
     def lengths(self, texts: Sequence[str]) -> list[int]:
         """Sub-words of each text, for cutting documents into windows."""
 

@@ -1,5 +1,9 @@
 """The multi-task encoder as an ONNX graph: all heads, entailment, words, and masked words, in one pass.
 
+An output looks at itself and at its grounds; grounds look at themselves only. So keys and values of grounds are read
+off a run of their own (`fresh`) and given to every run of an output beside them (`past_key_N`, `past_value_N`), without
+a copy for each text: all texts of a run stand beside the same grounds. `mask` is 1 where a sub-word stands.
+
 Weights: BERT with `enc.word`, `enc.pos`, `enc.typ`, `enc.ln`, `enc.layers.N.{qkv,o,ln1,up,down,ln2}`; `pool` over
 (first state; mean of the output's states); `heads`, `nli`, `tok`; and `mlm.dense`, `mlm.norm`, `mlm.bias` over the
 word table. A table packed as int8 rows with one scale each (`NAME.q`, `NAME.s`) is kept as it is.
@@ -9,16 +13,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from quintet.errors import ModelError
+from quintet.models.judge_states import FRESH, past_names
 from quintet.train.export_graph import MICROSOFT, Array, Codes, Graph, Weight, log_probability, quantised
 from quintet.train.torch_parts import need
 
 EPSILON = 1e-12
 HEAD_WIDTH = 32
+NEVER = 1e9
+"""Less likely by so much: exactly zero after a softmax."""
 INPUTS = ("ids", "types", "mask", "output_mask")
 LONGEST_OUTPUT = 190
 """Sub-words of the judged output; at most half of what the model takes."""
@@ -39,6 +47,21 @@ def read_weights(path: Path) -> dict[str, Array]:
     return found
 
 
+@dataclass(frozen=True)
+class _Places:
+    """What all layers share: names of shapes, and of what is added where no sub-word stands."""
+
+    hidden: str
+    apart: str
+    """(heads, texts, sub-words, grounds)"""
+    together: str
+    """(heads, texts × sub-words, grounds)"""
+    mixed: str
+    """(heads, texts, sub-words, width of a head)"""
+    lengths: str
+    """Of the grounds and of the texts."""
+
+
 class _Evaluator:
     def __init__(self, weights: Weights, small: bool) -> None:
         self.weights, self.small = weights, small
@@ -46,6 +69,8 @@ class _Evaluator:
         self.width = self.array("enc.ln.weight").shape[0]
         self.table = self.graph.table(self._words())
         self.layers = len({name.split(".")[2] for name in weights if name.startswith("enc.layers.")})
+        self.heads = max(1, self.width // HEAD_WIDTH)
+        self.each = self.width // self.heads
 
     def array(self, name: str) -> Array:
         try:
@@ -68,6 +93,7 @@ class _Evaluator:
         return self.graph.norm(x, self.array(f"{name}.weight"), self.array(f"{name}.bias"), EPSILON)
 
     def states(self) -> str:
+        """The last layer's states; what a run leaves for others to look at is `fresh`."""
         graph = self.graph
         length = graph.node("Shape", "ids", start=1, end=2)
         zero = graph.whole([0])
@@ -75,20 +101,60 @@ class _Evaluator:
         sides = graph.node("Gather", graph.real(self.array("enc.typ.weight")), "types")
         x = graph.node("Add", graph.looked_up(self.table, "ids", [0, 0, self.width]), positions)
         x = self.norm(graph.node("Add", x, sides), "enc.ln")
-        mask = graph.node("Cast", "mask", to=6)
-        for index in range(self.layers):
-            x = self._layer(x, f"enc.layers.{index}", mask)
+        made: list[str] = []
+        places = self._places()
+        for index, past in enumerate(past_names(self.layers)):
+            x, own = self._layer(x, f"enc.layers.{index}", past, places)
+            made += own
+        each = graph.whole([1, self.heads, -1, self.each])
+        parts = graph.node("Concat", *(graph.node("Reshape", one, each) for one in made), axis=0)
+        shape = graph.whole([self.layers, 2, self.heads, -1, self.each])
+        graph.node("Reshape", parts, shape, name=FRESH)
         return x
 
-    def _layer(self, x: str, name: str, mask: str) -> str:
+    def _layer(self, x: str, name: str, past: tuple[str, str], places: _Places) -> tuple[str, tuple[str, str]]:
+        """The states after a layer, and its keys and values."""
         graph, h = self.graph, self.width
-        parts = [self.linear(x, f"{name}.qkv", slice(i * h, (i + 1) * h)) for i in range(3)]
-        attended = graph.node(
-            "MultiHeadAttention", *parts, "", mask, domain=MICROSOFT, num_heads=max(1, h // HEAD_WIDTH)
+        query, key, value = (
+            self._heads_first(self.linear(x, f"{name}.qkv", slice(i * h, (i + 1) * h))) for i in range(3)
         )
+        mixed = self._attended(query, (key, value), past, places)
+        attended = graph.node("Reshape", graph.node("Transpose", mixed, perm=[1, 2, 0, 3]), graph.whole([0, 0, h]))
         x = self.norm(graph.node("Add", self.linear(attended, f"{name}.o"), x), f"{name}.ln1")
         wide = graph.node("Gelu", self.linear(x, f"{name}.up"), domain=MICROSOFT)
-        return self.norm(graph.node("Add", self.linear(wide, f"{name}.down"), x), f"{name}.ln2")
+        return self.norm(graph.node("Add", self.linear(wide, f"{name}.down"), x), f"{name}.ln2"), (key, value)
+
+    def _heads_first(self, x: str) -> str:
+        """(texts, sub-words, width) to (heads, texts, sub-words, width of a head)."""
+        split = self.graph.node("Reshape", x, self.graph.whole([0, 0, self.heads, self.each]))
+        return self.graph.node("Transpose", split, perm=[2, 0, 1, 3])
+
+    def _places(self) -> _Places:
+        graph = self.graph
+        texts, length = (graph.node("Shape", "ids", start=i, end=i + 1) for i in (0, 1))
+        beside = graph.node("Shape", past_names(1)[0][0], start=1, end=2)
+        heads = graph.whole([self.heads])
+        absent = graph.node("Sub", graph.float32("mask"), graph.real(1))
+        return _Places(
+            graph.node("Unsqueeze", graph.node("Mul", absent, graph.real(NEVER)), graph.whole([0, 2])),
+            graph.node("Concat", heads, texts, length, beside, axis=0),
+            graph.node("Concat", heads, graph.node("Mul", texts, length), beside, axis=0),
+            graph.node("Concat", heads, texts, length, graph.whole([self.each]), axis=0),
+            graph.node("Concat", beside, length, axis=0),
+        )
+
+    def _attended(self, query: str, own: tuple[str, str], past: tuple[str, str], places: _Places) -> str:
+        """One softmax over the grounds' keys and a text's own. With heads first, the grounds' part is one product for
+        all sub-words of all texts, and nothing of the grounds is copied."""
+        graph, scale = self.graph, float(self.each**-0.5)
+        flat = graph.node("Reshape", query, graph.whole([self.heads, -1, self.each]))
+        there = graph.node("FusedMatMul", flat, past[0], domain=MICROSOFT, transB=1, alpha=scale)
+        here = graph.node("FusedMatMul", query, own[0], domain=MICROSOFT, transB=1, alpha=scale)
+        there = graph.node("Reshape", there, places.apart, allowzero=1)
+        scores = graph.node("Concat", there, graph.node("Add", here, places.hidden), axis=-1)
+        there, here = graph.nodes("Split", 2, graph.node("Softmax", scores, axis=-1), places.lengths, axis=-1)
+        there = graph.node("MatMul", graph.node("Reshape", there, places.together, allowzero=1), past[1])
+        return graph.node("Add", graph.node("Reshape", there, places.mixed), graph.node("MatMul", here, own[1]))
 
     def answers(self, x: str) -> None:
         """pooled = tanh(W [first state; mean of the output's states]); the heads read it."""
@@ -122,10 +188,13 @@ class _Evaluator:
         self.answers(x)
         self.masked_words(x)
         two: tuple[str | int, ...] = ("texts", "subwords")
+        names = (name for both in past_names(self.layers) for name in both)
+        past: dict[str, tuple[str | int, ...]] = dict.fromkeys(names, (self.heads, "grounds", self.each))
         self.graph.save(
             path,
-            {**dict.fromkeys(INPUTS, two), "rows": ("rows", 2), "targets": ("rows",)},
+            {**dict.fromkeys(INPUTS, two), **past, "rows": ("rows", 2), "targets": ("rows",)},
             {
+                FRESH: (self.layers, 2, self.heads, "own", self.each),
                 "heads": ("texts", len(self.array("heads.bias"))),
                 "nli": ("texts", 3),
                 "words": two,
@@ -162,6 +231,7 @@ layers = {made.layers}
 width = {made.width}
 max_tokens = {len(made.array("enc.pos.weight"))}
 precision = {json.dumps(precision)}
+states = [{made.layers}, 2, {made.heads}, {made.each}]
 longest_output = {min(LONGEST_OUTPUT, len(made.array("enc.pos.weight")) // 2)}
 questions = {json.dumps(list(questions))}
 aliases = {{ {aliases} }}

@@ -174,12 +174,12 @@ class Graph:
         )
 
     def save(self, path: Path, inputs: dict[str, Sequence[str | int]], outputs: dict[str, Sequence[str | int]]) -> None:
-        """Inputs are whole numbers unless their name is `past`; outputs are float32."""
+        """Inputs are whole numbers unless their name begins with `past`; outputs are float32."""
         graph = helper.make_graph(
             self._nodes, "quintet",
             [
                 helper.make_tensor_value_info(
-                    name, TensorProto.FLOAT if name == "past" else TensorProto.INT64, list(shape)
+                    name, TensorProto.FLOAT if name.startswith("past") else TensorProto.INT64, list(shape)
                 )
                 for name, shape in inputs.items()
             ],

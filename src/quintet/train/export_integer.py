@@ -18,6 +18,8 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
+from quintet.models.judge_states import FRESH, States, as_inputs
+from quintet.models.onnx_judge import NOTHING
 from quintet.models.subwords import Subwords
 from quintet.train.export_evaluator import LONGEST_OUTPUT, Weights, _Evaluator
 from quintet.train.export_graph import MICROSOFT, Array
@@ -50,7 +52,7 @@ class _Watched(_Evaluator):
 
 
 def watch(weights: Weights, tokenizer: Path, samples: Sequence[Sample]) -> Ranges:
-    """What goes into each product of the encoder on some hundred texts."""
+    """What goes into each product of the encoder on some hundred texts, on either side."""
     made = _Watched(weights)
     with TemporaryDirectory() as folder:
         made.write(Path(folder) / "model.onnx")
@@ -60,28 +62,35 @@ def watch(weights: Weights, tokenizer: Path, samples: Sequence[Sample]) -> Range
     session = need("onnxruntime").InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     subwords, longest = Subwords.read(tokenizer), len(made.array("enc.pos.weight"))
     found: dict[str, tuple[NDArray[np.float32], NDArray[np.float32]]] = {}
-    for sample in samples:
-        values = session.run(list(made.seen.values()), _inputs(subwords, sample, longest))
+
+    def run(inputs: dict[str, Array]) -> States:
+        states, *values = session.run([FRESH, *made.seen.values()], inputs)
         for name, value in zip(made.seen, values, strict=True):
             low, high = value[0].min(axis=0), value[0].max(axis=0)
             before = found.get(name, (low, high))
             found[name] = np.minimum(low, before[0]), np.maximum(high, before[1])
+        fresh: States = states
+        return fresh
+
+    for sample in samples:
+        output, grounds = (subwords.split(text).ids for text in sample)
+        past = np.zeros((made.layers, 2, made.heads, 0, made.each), np.float32)
+        if len(grounds):
+            past = run(_inputs(subwords, grounds[: longest - 2], 1, past))
+        run(_inputs(subwords, output[: min(LONGEST_OUTPUT, longest // 2)], 0, past))
     return found
 
 
-def _inputs(subwords: Subwords, sample: Sample, longest: int) -> dict[str, Array]:
+def _inputs(subwords: Subwords, text: NDArray[np.int64], side: int, past: States) -> dict[str, Array]:
     first, last = subwords.frame
-    output = subwords.split(sample[0]).ids[: min(LONGEST_OUTPUT, longest // 2)]
-    grounds = subwords.split(sample[1]).ids[: longest - len(output) - 3]
-    ids = np.concatenate([[first], output, [last], grounds, [last]]).astype(np.int64)[None]
-    places = np.arange(ids.shape[1])[None]
+    ids = np.concatenate([[first], text, [last]]).astype(np.int64)[None]
     return {
         "ids": ids,
-        "types": (places > len(output) + 1).astype(np.int64),
+        "types": np.full_like(ids, side),
         "mask": np.ones_like(ids),
-        "output_mask": ((places > 0) & (places <= len(output))).astype(np.int64),
-        "rows": np.zeros((0, 2), np.int64),
-        "targets": np.zeros(0, np.int64),
+        "output_mask": np.zeros_like(ids),
+        **as_inputs(past),
+        **NOTHING,
     }
 
 
@@ -124,10 +133,6 @@ class IntegerEvaluator(_Evaluator):
     def _largest(self, name: str) -> NDArray[np.float32]:
         low, high = self.ranges[name]
         return np.maximum(np.maximum(-low, high), _LEAST)
-
-    def _layer(self, x: str, name: str, mask: str) -> str:
-        """No input is filled up (`models.onnx_judge.STEP`), and without a mask attention is one fused kernel."""
-        return super()._layer(x, name, "")
 
     def factors(self, name: str) -> NDArray[np.float32]:
         """What each channel is divided by before rounding."""

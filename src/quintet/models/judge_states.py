@@ -1,0 +1,56 @@
+"""What a judge keeps of grounds it has read: keys and values of every layer, for all outputs that stand beside them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+FRESH = "fresh"
+"""The graph's output with keys and values of what it was given: (layers, 2, heads, sub-words, width of a head)."""
+STATE_BYTES = 96 * 2**20
+"""Memory for grounds already read; a sub-word takes 37 kB. Questions come sorted by their grounds, so a few suffice."""
+
+States = NDArray[np.float32]
+
+
+def past_names(layers: int) -> list[tuple[str, str]]:
+    """The graph's inputs for the keys and values of the grounds, layer by layer. One input for all would be cut up,
+    that is copied, at every run."""
+    return [(f"past_key_{index}", f"past_value_{index}") for index in range(layers)]
+
+
+def as_inputs(states: States) -> dict[str, States]:
+    """Views, not copies."""
+    return {
+        name: part
+        for names, own in zip(past_names(len(states)), states, strict=True)
+        for name, part in zip(names, own, strict=True)
+    }
+
+
+class KeptStates:
+    """States by the ids of their grounds, the least recently used out first."""
+
+    def __init__(self, limit: int = STATE_BYTES) -> None:
+        self._limit = limit
+        self._kept: OrderedDict[bytes, States] = OrderedDict()
+        self.bytes = 0
+
+    def get(self, key: bytes) -> States | None:
+        found = self._kept.get(key)
+        if found is not None:
+            self._kept.move_to_end(key)
+        return found
+
+    def put(self, key: bytes, states: States) -> None:
+        before = self._kept.pop(key, None)
+        self.bytes += states.nbytes - (0 if before is None else before.nbytes)
+        self._kept[key] = states
+        while self.bytes > self._limit and self._kept:
+            self.bytes -= self._kept.popitem(last=False)[1].nbytes
+
+    def clear(self) -> None:
+        self._kept.clear()
+        self.bytes = 0
