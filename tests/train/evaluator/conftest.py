@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -12,9 +14,9 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("onnx")
 
 from quintet.train import recipe
-from quintet.train.evaluator import corpora
+from quintet.train.evaluator import continuing, corpora
 from quintet.train.evaluator.groups import Neighbours, Times
-from quintet.train.evaluator.tables import Tables, fill
+from quintet.train.evaluator.tables import Continued, Tables, fill
 
 ROWS = Path(recipe.__file__).parent / "recipes" / "smoke_rows"
 
@@ -28,9 +30,14 @@ def one_thread():
 
 
 @pytest.fixture(scope="session")
-def tables() -> Tables:
+def tables(times: Times) -> Tables:
+    """Claims are ended as if by a language model."""
     made = recipe.load("evaluator", smoke=True)
-    return fill(record for source in made.data.sources for record in corpora.read(source, ROWS, 0))
+    found = fill(record for source in made.data.sources for record in corpora.read(source, ROWS, 0))
+    begun = continuing.beginnings(found, times, 60, Random(0))
+    ends = (" with 4,417 guests from Quixville.", " by the old zebra and its keeper", " and it was.")
+    continued = [Continued(one.document, one.claim, one.kept, ends[n % 3]) for n, one in enumerate(begun)]
+    return replace(found, continued=continued)
 
 
 def _foreign(owners: np.ndarray, rng: np.random.Generator) -> np.ndarray:

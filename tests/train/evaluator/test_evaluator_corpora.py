@@ -65,6 +65,30 @@ ROWS: dict[str, tuple[dict, list[t.Record]]] = {
         {"turns": [["USER", "hi", [["GREET", "", []]]], ["SYSTEM", "At 5 ?", [["CONFIRM", "time", ["5"]]]]]},
         [t.Described("x", (t.Slot("confirm", "time", "5"),), ("At 5?",))],
     ),
+    "yes-no-questions": (
+        {"passage": "It rained .", "question": "did it rain", "answer": True, "perturbed": [["was it dry", "FALSE"]]},
+        [t.Entailment("x", "It rained.", "did it rain? yes", "entailment"),
+         t.Entailment("x", "It rained.", "did it rain? no", "contradiction"),
+         t.Entailment("x", "It rained.", "was it dry? yes", "contradiction"),
+         t.Entailment("x", "It rained.", "was it dry? no", "entailment")],
+    ),
+    "checked-answers": (
+        {"text": "Paragraph- Sent 1: It rained .\nSent 2: He left . \nQuestion: Who left ? \nCorrect Answer: He.",
+         "correct": False},
+        [t.Entailment("x", "It rained. He left.", "Who left? He.", "not_entailment")],
+    ),
+    "checked-claims": (
+        {"t": "task1366_healthfact", "i": 'Paragraph: "Tea is hot. Claim: Tea is cold.', "o": ["0"]},
+        [t.Entailment("healthfact", "Tea is hot.", "Tea is cold.", "contradiction")],
+    ),
+    "explained-claims": (
+        {"premise": "Cats have claws.", "hypothesis": "A cat can scratch.", "label": "true"},
+        [t.Entailment("x", "Cats have claws.", "A cat can scratch.", "entailment")],
+    ),
+    "rewritten": (
+        {"t": "task038_qasc", "i": "Fact 1: a b. \nFact 2: b c.", "o": ["a c.", "c a."]},
+        [t.Document("qasc", ("a b.", "b c."), ("a c.",))],
+    ),
     "instruction-dialogues": (
         {"t": "task565_circa", "i": "Are you in?", "o": ["I am."]},
         [t.Dialogue("ni:task565", ("Are you in?", "I am."))],
@@ -103,6 +127,19 @@ def test_bad_rows_and_kinds_are_named(tmp_path: Path) -> None:
         list(corpora.read(Source("rows.jsonl", "similarity", "mine"), tmp_path, 0))
     with pytest.raises(UnknownName, match="similarty"):
         list(corpora.read(Source("rows.jsonl", "similarty", "mine"), tmp_path, 0))
+
+
+def test_several_cores_read_the_same(tmp_path: Path) -> None:
+    lines = [json.dumps({"s1": f"a {n}", "s2": "b", "score": 1}) for n in range(30)]
+    (tmp_path / "rows.jsonl").write_text("\n".join(lines))
+    sources = [Source("rows.jsonl", "similarity", "mine", limit=limit) for limit in (0, 7)]
+    one, two = (list(corpora.read_all(sources, tmp_path, 0, processes)) for processes in (1, 2))
+    assert one == two
+    assert [len(own) for own in one] == [30, 7]
+    with pytest.raises(InputError, match="no such file"):
+        list(corpora.read_all([*sources, Source("gone.jsonl", "similarity", "mine")], tmp_path, 0, 2))
+    with pytest.raises(UnknownName, match="similarty"):
+        list(corpora.read_all([*sources, Source("rows.jsonl", "similarty", "mine")], tmp_path, 0, 2))
 
 
 def sentence(n: int) -> str:

@@ -9,9 +9,17 @@ from collections.abc import Callable, Iterable, Iterator
 from random import Random
 from typing import NamedTuple
 
-from quintet.train.evaluator import claim_groups, data_groups, dialogue_groups, text_groups
+from quintet.train.evaluator import (
+    claim_groups,
+    data_groups,
+    dialogue_groups,
+    template_groups,
+    text_groups,
+    written_groups,
+)
 from quintet.train.evaluator.groups import Group, Material, Neighbours, Times
 from quintet.train.evaluator.packing import Frame, Packed, joined, pack
+from quintet.train.evaluator.surface import same_surface
 from quintet.train.evaluator.tables import Tables
 
 Builder = Callable[[Material, int, int], Iterable[Group]]
@@ -26,9 +34,11 @@ BUILDERS: dict[str, Builder] = {
     "relevance": text_groups.relevance,
     "coverage": text_groups.coverage,
     "acceptability": text_groups.acceptability,
+    "templates": template_groups.templates,
     "data to text": data_groups.data_to_text,
     "entailment": claim_groups.entailment,
     "support": claim_groups.support,
+    "written claims": written_groups.written_claims,
     "paraphrases": claim_groups.paraphrases,
     "adequacy": claim_groups.adequacy,
 }
@@ -49,12 +59,12 @@ _shared: list[_Shared] = []
 
 
 def build(
-    tables: Tables, neighbours: Neighbours, times: Times, frame: Frame, seed: int, shards: int, processes: int = 0
+    tables: Tables, neighbours: Neighbours, times: Times, frame: Frame, seed: int, shards: int, processes: int
 ) -> Packed:
     """The result depends on the seed and the number of shards, not on the number of processes."""
     jobs = [(name, shard) for name in BUILDERS for shard in range(shards)]
     # Elsewhere a fork does not get along with the libraries that are loaded.
-    processes = min(processes or len(os.sched_getaffinity(0)), len(jobs)) if sys.platform == "linux" else 1
+    processes = min(processes, len(jobs)) if sys.platform == "linux" else 1
     _shared.append(_Shared(tables, neighbours, times, frame, seed, shards))
     try:
         if processes == 1:
@@ -80,4 +90,6 @@ def groups(
 ) -> Iterator[Group]:
     """Groups of one builder and one shard, by a generator of their own."""
     material = Material(tables, neighbours, times, Random(f"{seed}:{name}:{shard}"))
-    yield from BUILDERS[name](material, shard, shards)
+    surface = Random(f"{seed}:{name}:{shard}:surface")
+    for group in BUILDERS[name](material, shard, shards):
+        yield same_surface(group, surface)

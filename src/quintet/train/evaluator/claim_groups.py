@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from random import Random
 
 import numpy as np
 
@@ -32,6 +33,9 @@ def entailment(material: Material, part: int, parts: int) -> Iterator[Group]:
     for number in part_of(len(rows), part, parts):
         row = rows[number]
         label = ENTAILMENT_LABELS[row.label]
+        if len(row.premise.split()) >= _SHORT_TEXT:
+            yield from _long_premise(material, row, label)
+            continue
         yield Group(ENTAILMENT, [Judged(material.styled(row.hypothesis), row.premise, label)], False)
         if rng.random() < 0.4:
             styled = material.styled(row.hypothesis)
@@ -42,6 +46,13 @@ def entailment(material: Material, part: int, parts: int) -> Iterator[Group]:
             yield Group("con", [Judged(material.styled(row.hypothesis), grounds, int(label == 0))], False)
         if rng.random() < 0.15:
             yield Group("con", [Judged(material.styled(row.hypothesis), row.premise, int(label == 0))], False)
+
+
+def _long_premise(material: Material, row: Entailment, label: int) -> Iterator[Group]:
+    """As it is, or a window around the evidence: nothing is hidden in what is long already."""
+    for head, value in ((ENTAILMENT, label), ("con", int(label == 0))):
+        grounds = window(material, row.premise, row.hypothesis, (220, 250, 250))
+        yield Group(head, [Judged(material.styled(row.hypothesis), grounds, value)], False)
 
 
 def _among_premises(material: Material, rows: Sequence[Entailment], premise: str) -> str:
@@ -70,9 +81,7 @@ def paraphrases(material: Material, part: int, parts: int) -> Iterator[Group]:
                 yield Group("con", [Judged(material.styled(pair.text), grounds, 0)], False)
             continue
         styled = material.styled(pair.text)
-        named = [found.text for found in facts.names(material.any_sentence())]
-        lent = facts.Donors(named, (), facts.phrases(material.any_sentence()), material.neighbours.words)
-        yield _claim_and_edit(material, styled, pair.text, grounds, lent)
+        yield _claim_and_edit(material, styled, pair.text, grounds)
     for made in tables.translations[part::parts]:
         if len(made.corrected.split()) >= 5 and rng.random() >= 0.35:
             yield from _translated_claim(material, made)
@@ -85,11 +94,15 @@ def _says_the_same(source: str, similarity: float) -> bool | None:
     return True if similarity >= 0.9 else False if similarity <= 0.5 else None
 
 
-def _claim_and_edit(material: Material, styled: str, claim: str, grounds: str, lent: facts.Donors) -> Group:
+def _claim_and_edit(material: Material, styled: str, claim: str, grounds: str) -> Group:
+    """The claim above an edited one, or above what another text says."""
     texts = [Judged(styled, grounds, 1, ())]
-    edited = facts.falsify(claim, material.rng, lent)
-    if edited:
-        texts.append(Judged(edited.text, grounds, 0, edited.wrong))
+    if material.rng.random() < material.times.of("con.edits", "paraphrases"):
+        edited = facts.falsify(claim, material.rng, material.donors(material.any_sentence()))
+        if edited:
+            texts.append(Judged(edited.text, grounds, 0, edited.wrong))
+    else:
+        texts.append(Judged(material.styled(material.any_sentence()), grounds, 0))
     return Group("con", texts)
 
 
@@ -99,7 +112,7 @@ def _translated_claim(material: Material, made: Translation) -> Iterator[Group]:
         claim, other = (made.machine, made.corrected) if rng.random() < 0.8 else (made.corrected, made.machine)
         grounds = material.hidden(other)
         styled = material.styled(claim)
-        yield _claim_and_edit(material, styled, claim, grounds, material.donors(material.any_sentence()))
+        yield _claim_and_edit(material, styled, claim, grounds)
     elif made.rating < 45:
         styled = material.styled(made.machine)
         yield Group("con", [Judged(styled, material.hidden(made.corrected), 0)], False)
@@ -138,8 +151,8 @@ def _long_phrases(sentences: Sequence[str]) -> list[str]:
     return [phrase for text in sentences for phrase in facts.phrases(text) if len(phrase.split()) > 2]
 
 
-def _claim(material: Material, document: Document) -> Judged | None:
-    """A claim with its label; grounds are chosen later."""
+def _claim(material: Material, document: Document) -> str | None:
+    """What the document says, in its own words or its summary's."""
     rng, read, summary = material.rng, document.read, document.summary
     draw = rng.random()
     summarised = summary and material.times.of("con.summary", document.source)
@@ -147,8 +160,10 @@ def _claim(material: Material, document: Document) -> Judged | None:
         text = rng.choice(summary)
         if len(summary) > 1 and rng.random() < 0.25:
             text = " ".join(summary)
-        # XSum's summaries often say more than the text does: only better than an edited one.
-        return Judged(text, "", BETTER if material.times.of("con.loose", document.source) else 1)
+        # XSum's summaries often say more than the text does.
+        loose = material.times.of("con.loose", document.source)
+        if not loose or facts.supported(text, facts.Known(document.text)):
+            return text
     if not read:
         return None
     place = rng.randrange(min(len(read), 30))
@@ -156,52 +171,52 @@ def _claim(material: Material, document: Document) -> Judged | None:
     if draw > 0.8 and place + 1 < len(read):
         joint = rng.choice([" and ", ", while ", ". "])
         text = text.rstrip(".") + joint + facts.shorten(read[place + 1], rng)
-    return Judged(text, "", 1) if len(text.split()) >= 4 else None
+    return text if len(text.split()) >= 4 else None
 
 
 def _support_group(
-    material: Material, number: int, claim: Judged, names: list[str], foreign: list[str], lent: facts.Donors
+    material: Material, number: int, claim: str, names: list[str], foreign: list[str], lent: facts.Donors
 ) -> Group:
-    rng, tables = material.rng, material.tables
-    text, sure, rows = claim.output, claim.label == 1, tables.body[number]
-    low = 0.0 if sure else WORSE
-    grounds = _grounds(material, number, text)
-    texts = [Judged(material.styled(text), grounds, claim.label, () if sure else None)]
-    pool = names if rng.random() < 0.5 else names + foreign * 3
-    donors = facts.Donors(pool, lent.numbers, lent.phrases, material.neighbours.words)
-    edited = facts.falsify(text, rng, donors)
-    if edited:
-        if rng.random() < 0.3:
-            twice = facts.falsify(edited.text, rng, donors)
-            # A second edit may undo the first.
-            if twice and twice.text not in (edited.text, text):
-                texts.append(Judged(material.styled(twice.text), grounds, low))
-        # Spans hold for the text as it was edited, so only a claim without spans is styled.
-        shown = material.styled(edited.text) if rng.random() < 0.3 and not sure else edited.text
-        texts.append(Judged(shown, grounds, low, edited.wrong if sure else None))
-    own = (*tables.documents[number].sentences, *tables.documents[number].summary)
-    if rows.size and rng.random() < 0.5:
-        near = material.near_sentence(rows)
-        other = material.styled(facts.shorten(near, rng))
-        # Agencies sell one sentence to many papers: what stands in this text as well is no false claim.
-        if near not in own:
-            texts.append(Judged(other, grounds, low))
-    if rng.random() < 0.25 and len(text.split()) > 8:
-        near = material.near_sentence(rows) if rows.size else ""
-        tail = near.split()
-        if len(tail) > 6 and near not in own:
-            words = text.split()
-            head = " ".join(words[: len(words) * 2 // 3])
-            joined = head + " " + " ".join(tail[len(tail) // 2 :])
-            texts.append(Judged(joined, grounds, low, ((len(head) + 1, len(joined)),) if sure else None))
+    rng, document = material.rng, material.tables.documents[number]
+    grounds = _grounds(material, number, claim)
+    texts = [Judged(material.styled(claim), grounds, 1, ())]
+    if rng.random() < material.times.of("con.edits", document.source):
+        pool = names if rng.random() < 0.5 else names + foreign * 3
+        edited = facts.falsify(claim, rng, facts.Donors(pool, lent.numbers, lent.phrases))
+        if edited:
+            texts.append(Judged(edited.text, grounds, 0, edited.wrong))
+    rows = material.tables.body[number]
+    near = material.near_sentence(rows) if rows.size else ""
+    # Agencies sell one sentence to many papers: what stands in this text as well is no false claim.
+    if near in (*document.sentences, *document.summary):
+        near = ""
+    if near and rng.random() < 0.5:
+        texts.append(Judged(material.styled(facts.shorten(near, rng)), grounds, 0))
+    if rng.random() < 0.3 or len(texts) < 2:
+        joined = _other_end(claim, near if rng.random() < 0.5 else rng.choice(document.read), rng)
+        if joined:
+            texts.append(Judged(joined.text, grounds, 0, joined.wrong))
     return Group("con", texts)
+
+
+def _other_end(claim: str, other: str, rng: Random) -> facts.Edited | None:
+    """The beginning of a claim with the end of another sentence: a near text's, or one of the same text."""
+    words, tail = claim.split(), other.split()
+    if len(words) <= 8 or len(tail) <= 6 or other in claim or claim in other:
+        return None
+    head = " ".join(words[: len(words) * rng.choice([1, 2]) // 3])
+    end = " ".join(tail[len(tail) // 2 :])
+    # Two sentences that begin alike may go on with what is true.
+    if set(content_words(end)) <= set(content_words(claim)):
+        return None
+    return facts.Edited(f"{head} {end}", ((len(head) + 1, len(head) + 1 + len(end)),))
 
 
 def _grounds(material: Material, number: int, claim: str) -> str:
     """A window of the document; a text of one sentence is mostly hidden among sentences of near texts."""
     rng, text, rows = material.rng, material.tables.documents[number].text, material.tables.body[number]
     if len(text.split()) >= _SHORT_TEXT or rng.random() >= 0.6:
-        return _window(material, text, claim)
+        return window(material, text, claim)
     if rng.random() < 0.5 or not rows.size:
         return material.hidden(text)
     near = material.neighbours.sentences[rows.first + rng.randrange(rows.size)]
@@ -210,10 +225,10 @@ def _grounds(material: Material, number: int, claim: str) -> str:
     return " ".join(others)
 
 
-def _window(material: Material, document: str, claim: str) -> str:
+def window(material: Material, document: str, claim: str, sizes: Sequence[int] = _WINDOWS) -> str:
     """Words of the document around the claim's evidence: where most of its content words stand."""
     rng, words = material.rng, document.split()
-    size = rng.choice(_WINDOWS)
+    size = rng.choice(sizes)
     if len(words) <= size:
         return document
     wanted = set(content_words(claim))

@@ -6,8 +6,11 @@ Text is detokenised at the door, as the product does before it judges. Column na
 from __future__ import annotations
 
 import ast
+import multiprocessing
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +33,7 @@ from quintet.train.evaluator.tables import (
     Story,
     Translation,
 )
+from quintet.train.evaluator.verified_corpora import VERIFIED_READERS
 from quintet.train.recipe import Source
 
 Row = Mapping[str, Any]
@@ -38,11 +42,33 @@ Reader = Callable[[Row, str], Iterable[Record]]
 _MEETING_WORDS = 900
 
 
-def read(source: Source, folder: Path, seed: int) -> Iterator[Record]:
-    """Records of one source of a recipe; a row that cannot be read is named by file and line."""
-    known: dict[str, Reader] = {**READERS, **DIALOGUE_READERS}
+def read_all(sources: Sequence[Source], folder: Path, seed: int, processes: int) -> Iterator[list[Record]]:
+    """Records of every source in order; on several cores where a process may be forked."""
+    for source in sources:
+        _check_kind(source)
+    jobs = [(source, folder, seed) for source in sources]
+    if min(processes, len(jobs)) < 2 or sys.platform != "linux":
+        yield from map(_whole, jobs)
+        return
+    with multiprocessing.get_context("fork").Pool(min(processes, len(jobs))) as pool:
+        yield from pool.imap(_whole, jobs, chunksize=1)
+
+
+def _whole(job: tuple[Source, Path, int]) -> list[Record]:
+    source, folder, seed = job
+    return list(islice(read(source, folder, seed), source.limit or None))
+
+
+def _check_kind(source: Source) -> dict[str, Reader]:
+    known: dict[str, Reader] = {**READERS, **DIALOGUE_READERS, **VERIFIED_READERS}
     if source.rows not in (*known, "similarity-ratings"):
         raise UnknownName("kind of rows", source.rows, [*known, "similarity-ratings"])
+    return known
+
+
+def read(source: Source, folder: Path, seed: int) -> Iterator[Record]:
+    """Records of one source of a recipe; a row that cannot be read is named by file and line."""
+    known = _check_kind(source)
     path = folder / source.path
     found = rows.picked(path, source, seed)
     if source.rows == "similarity-ratings":

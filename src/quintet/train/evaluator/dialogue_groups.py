@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from random import Random
 
 from quintet.text.content_words import content_words
 from quintet.text.sentences import sentences
@@ -26,7 +27,9 @@ _CLOSINGS = (
     " i had no idea.",
 )  # fmt: skip
 # Mostly foreign replies of the same register: too many on-topic negatives teach the head to punish staying on topic.
-_WRONG_REPLIES = ["random"] * 4 + ["source"] * 5 + ["same length"] * 3 + ["near", "dull", "corrupt", "repeat"]
+_WRONG_REPLIES = (
+    ["random"] * 4 + ["source"] * 5 + ["same length"] * 3 + ["near", "dull", "corrupt", "repeat", "parrot", "parrot"]
+)
 
 
 def selection(material: Material, part: int, parts: int) -> Iterator[Group]:
@@ -76,6 +79,8 @@ def _wrong_reply(
     if kind == "repeat":
         said = dialogue.turns[max(0, turn - rng.choice([1, 1, 2, 2, 3]))]
         return noise.corrupt(said, rng, DULL, 1) if rng.random() < 0.4 else said
+    if kind == "parrot":
+        return _parroted(dialogue.turns[turn - 1], rng)
     if kind == "dull":
         dull = rng.choice(DULL)
         return None if len(right.split()) < 6 else dull
@@ -87,6 +92,16 @@ def _wrong_reply(
     if kind == "same length":
         return min((material.any_turn() for _ in range(12)), key=lambda text: abs(len(text) - len(right)))
     return None
+
+
+def _parroted(said: str, rng: Random) -> str:
+    """The last turn given back: whole, its last sentence, or after a small word."""
+    draw = rng.random()
+    if draw < 0.5:
+        return said
+    if draw < 0.75:
+        return said[sentences(said)[-1].start :] if sentences(said) else said
+    return rng.choice(["yes, ", "well, ", "so ", "i think "]) + said
 
 
 def order_of_turns(material: Material, part: int, parts: int) -> Iterator[Group]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from random import Random
 from typing import NamedTuple
 
-from quintet.text.content_words import STOP
+from quintet.text.content_words import STOP, is_content, plain_words
 
 _NAME = re.compile(
     r"\b(?:[A-Z][a-z]+|[A-Z]{2,}|[A-Z][a-z]*[A-Z]\w*)(?:[ -](?:[A-Z][a-z]+|[A-Z]{2,}|of|de|van|al)(?= |\b))*"
@@ -215,8 +216,17 @@ def _other_date(text: str, rng: Random, donors: Donors) -> Edited | None:
 
 _EDITS: tuple[Callable[[str, Random, Donors], Edited | None], ...] = (
     _other_name, _other_name, _other_name, _other_number, _other_number, _negate, _opposite, _opposite, _swap_names,
-    _add_phrase, _add_phrase, _other_date, _similar_word, _similar_word,
+    _add_phrase, _add_phrase, _other_date, _similar_word,
 )  # fmt: skip
+
+
+def deny(text: str, rng: Random) -> str | None:
+    """The sentence with a "not" more or less, or with two names in each other's place."""
+    for edit in rng.sample((_negate, _swap_names), 2):
+        made = edit(text, rng, Donors())
+        if made is not None:
+            return made.text
+    return None
 
 
 def falsify(text: str, rng: Random, donors: Donors) -> Edited | None:
@@ -224,6 +234,85 @@ def falsify(text: str, rng: Random, donors: Donors) -> Edited | None:
     edits = list(_EDITS)
     rng.shuffle(edits)
     return next((made for edit in edits if (made := edit(text, rng, donors)) is not None), None)
+
+
+_TOKEN = re.compile(r"[A-Za-z0-9#]+(?:['\u2019,.-][A-Za-z0-9#]+)*")
+_FIGURES = {word: str(number) for number, word in enumerate(NUMBER_WORDS[:11], 2)}
+_FIGURES |= {figure: word for word, figure in _FIGURES.items()}
+_STEM = 5
+_ENDINGS = ("ing", "ed", "es", "ly", "s", "e", "y")
+
+
+@dataclass(frozen=True)
+class Known:
+    """The words of a text, for looking up which words of another one it does not have."""
+
+    text: str
+    other: frozenset[str] = frozenset()
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return self.other | {*plain_words(self.text), *tokens(self.text)}
+
+    @cached_property
+    def _stems(self) -> frozenset[str]:
+        return frozenset(map(_stem, self._words))
+
+    def and_of(self, text: str) -> Known:
+        return Known(text, self._words)
+
+    def has(self, token: str, exact: bool) -> bool:
+        """Names and figures only as they are; other words in any form."""
+        word = token.lower()
+        if word in self._words or _FIGURES.get(word) in self._words:
+            return True
+        parts = plain_words(token)
+        return all(part in self._words if exact else _stem(part) in self._stems for part in parts)
+
+
+def tokens(text: str) -> list[str]:
+    return [token.lower() for token in _TOKEN.findall(text)]
+
+
+def _stem(word: str) -> str:
+    word = word.removesuffix("'s")
+    ending = next((end for end in _ENDINGS if word.endswith(end) and len(word) > len(end) + 2), "")
+    return word.removesuffix(ending)[:_STEM]
+
+
+class Strange(NamedTuple):
+    """Content words that a text does not support."""
+
+    spans: tuple[tuple[int, int], ...]
+    telling: int
+    """How many are names or figures."""
+    checked: int
+
+    @property
+    def clear(self) -> bool:
+        """One new word may be another word for something that is there."""
+        return self.telling > 0 or len(self.spans) > 1
+
+
+def strange_words(text: str, known: Known, start: int = 0) -> Strange:
+    spans, telling, checked = [], 0, 0
+    for match in _TOKEN.finditer(text, start):
+        token = match.group()
+        figure = any(map(str.isdigit, token))
+        if not (figure or is_content(token.lower())):
+            continue
+        checked += 1
+        named = figure or (token[0].isupper() and match.start() > 0)
+        if not known.has(token, named):
+            spans.append(match.span())
+            telling += named
+    return Strange(tuple(spans), telling, checked)
+
+
+def supported(text: str, known: Known) -> bool:
+    """Names and figures are all there, and most other words."""
+    found = strange_words(text, known)
+    return found.checked > 1 and not found.telling and len(found.spans) <= 0.25 * found.checked
 
 
 _OPENING = re.compile(r"^(?:[A-Z][\w' ]{3,40}, )(?=[a-zA-Z])")

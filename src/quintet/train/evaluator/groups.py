@@ -93,7 +93,7 @@ class Material:
 
     def near_turn(self, dialogue: int, turn: int) -> str:
         rows = self.neighbours.turns[self.tables.first_turn[dialogue] + turn]
-        return self.tables.turns[self.rng.choice(rows)]
+        return self.tables.turns[int(self.rng.choice(rows))]
 
     def near_sentence(self, span: Span) -> str:
         """A sentence of another text that is near one of the span."""
@@ -114,7 +114,7 @@ class Material:
     def donors(self, sentence: str) -> facts.Donors:
         """What one foreign sentence lends."""
         lent = [found.text for found in facts.names(sentence)]
-        return facts.Donors(lent, (), facts.phrases(sentence), self.neighbours.words)
+        return facts.Donors(lent, (), facts.phrases(sentence))
 
     def hidden(self, sentence: str, count: int = 0) -> str:
         """A sentence among `count` neighbouring sentences of other texts."""
@@ -129,13 +129,8 @@ class Material:
 
 
 def styled(text: str, rng: Random) -> str:
-    """Differences of the surface that must not matter: no final mark, lower case."""
-    draw = rng.random()
-    if draw < 0.2:
-        text = text.rstrip(".!")
-    if 0.1 < draw < 0.3:
-        text = text.lower()
-    return text
+    """Lower case now and then; what else must not matter is drawn for a whole group (surface.py)."""
+    return text.lower() if rng.random() < 0.2 else text
 
 
 def part_of(size: int, part: int, parts: int) -> range:

@@ -22,6 +22,10 @@ DISAGREEING = {
     "their": "they", "my": "me", "a": "an", "an": "a", "don't": "doesn't", "doesn't": "don't", "am": "is",
 }  # fmt: skip
 PREPOSITIONS = ("of", "in", "on", "at", "to", "for", "with", "by", "from", "about", "into", "as")
+HANGING = (
+    FUNCTION_WORDS | set(PREPOSITIONS) | {"", "his", "her", "their", "its", "our", "this", "these", "more", "most"}
+)
+"""Words that no sentence ends with."""
 STRAY_ENDS = (". .", ". . .", ", ,", ". ,", "? .", ".. ", "and.", "the.", "of.")
 _END_MARKS = ".,!?"
 FALLBACK = ("and", "the")

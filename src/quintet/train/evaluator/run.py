@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from itertools import chain, islice
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,7 +16,7 @@ import torch
 
 from quintet.errors import InputError
 from quintet.train import rows
-from quintet.train.evaluator import building, cleaning, corpora, neighbours, terms
+from quintet.train.evaluator import building, cleaning, continuing, corpora, neighbours, terms
 from quintet.train.evaluator.groups import Neighbours, Times
 from quintet.train.evaluator.language_lesson import LanguageLesson
 from quintet.train.evaluator.language_texts import readings, tokenised
@@ -88,9 +89,10 @@ def read_corpus(run: Run) -> Corpus:
     cleaner = cleaning.Cleaner(checked)
     records: list[Record] = []
     used = []
-    for source in recipe.data.sources:
-        found = corpora.read(source, run.data, recipe.data.seed)
-        own = list(cleaner(islice(found, source.limit) if source.limit else found))
+    processes = _processes(recipe.data.options)
+    every = corpora.read_all(recipe.data.sources, run.data, recipe.data.seed, processes)
+    for source, found in zip(recipe.data.sources, every, strict=True):
+        own = list(cleaner(found))
         if not own:
             raise InputError("no usable row", where=str(run.data / source.path))
         records += own
@@ -110,7 +112,7 @@ def _judge(run: Run) -> Result:
     torch.manual_seed(recipe.train.seed)
     start = open_encoder(recipe.model.start, _all_texts(corpus.tables))
     key = _key(run, corpus)
-    packed = _prepared(run, start, corpus.tables, key)
+    packed = _prepared(run, start, corpus, key)
     frame = Frame(start.tokenizer, recipe.model.max_tokens)
     lesson = JudgeLesson(
         packed, _weights(recipe.model.options), recipe.data.dev_fraction, recipe.data.seed,
@@ -152,27 +154,47 @@ def _key(run: Run, corpus: Corpus) -> str:
     return hashlib.sha256(f"{run.recipe.digest}:{corpus.digest}".encode()).hexdigest()
 
 
-def _prepared(run: Run, start: EncoderStart, tables: Tables, key: str) -> Packed:
-    """Neighbours and examples, kept beside the run: both are made once, and a run that was cut off finds them."""
+def _prepared(run: Run, start: EncoderStart, corpus: Corpus, key: str) -> Packed:
+    """Neighbours, claims and examples, kept beside the run: made once, and a run that was cut off finds them."""
     folder, options = run.target / "prepared", run.recipe.data.options
     known = folder / "key.txt"
     if not known.is_file() or known.read_text(encoding="utf-8") != key:
         folder.mkdir(exist_ok=True)
         known.unlink(missing_ok=True)
+        tables = _with_written_claims(run, corpus, folder)
         near: Neighbours = neighbours.find(start.network.enc, start.tokenizer, tables, run.device)
         start.network.train().to("cpu")
         frame = Frame(start.tokenizer, run.recipe.model.max_tokens)
         times = Times(options.get("times", {}))
-        packed = building.build(
-            tables, near, times, frame, run.recipe.data.seed, _shards(options), int(options.get("processes", 0))
-        )
+        packed = building.build(tables, near, times, frame, run.recipe.data.seed, _shards(options), _processes(options))
         packed.save(folder / "examples.npz")
         known.write_text(key, encoding="utf-8")
     return Packed.load(folder / "examples.npz")
 
 
+def _with_written_claims(run: Run, corpus: Corpus, folder: Path) -> Tables:
+    """The claims that a language model ended; a file of them is good for every run with these texts and options."""
+    table, tables = run.recipe.data.options.get("continuing"), corpus.tables
+    if not table:
+        return tables
+    times = run.recipe.data.options.get("times", {})
+    told = json.dumps([table, times.get("con.written"), times.get("con.summary"), run.recipe.data.seed, corpus.digest])
+    path = folder / f"continued-{hashlib.sha256(told.encode()).hexdigest()[:12]}.jsonl"
+    if not path.is_file():
+        options = continuing.options_of(table)
+        seed, texts = run.recipe.data.seed, _all_texts(tables)
+        continuing.save(continuing.continuations(options, tables, Times(times), seed, run.device, texts), path)
+    return replace(tables, continued=continuing.load(path))
+
+
 def _shards(options: Mapping[str, Any]) -> int:
     return int(options.get("shards", 8))
+
+
+def _processes(options: Mapping[str, Any]) -> int:
+    """As many as there are cores, unless the recipe says a number."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    return int(options.get("processes", 0)) or cores
 
 
 def _weights(options: Mapping[str, Any]) -> Weights:

@@ -129,6 +129,19 @@ class Described:
     texts: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Continued:
+    """A claim about a document that a language model ended without having read it."""
+
+    document: int
+    claim: str
+    """What is true of the document."""
+    kept: str
+    """The beginning of the claim that was left."""
+    ending: str
+    """With the blank before it, if there is one."""
+
+
 Record = (
     Dialogue | Choice | Document | Story | Ending | Entailment | Similarity
     | Translation | Preference | MinimalPair | Acceptable | Described
@@ -155,6 +168,8 @@ class Tables:
     preferences: list[Preference] = field(default_factory=list)
     acceptable: list[MinimalPair | Acceptable] = field(default_factory=list)
     described: list[Described] = field(default_factory=list)
+    continued: list[Continued] = field(default_factory=list)
+    """Written after the rest was read: by a language model, about the documents above."""
     turns: list[str] = field(default_factory=list)
     """All turns of all dialogues, in order; neighbours are rows of this list."""
     turn_dialogue: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))

@@ -18,6 +18,8 @@ class Passage(NamedTuple):
     sentences: Sequence[str]
     rows: Span
     document: int
+    beside: bool = False
+    """Whether the document is shown as well."""
 
 
 def order(material: Material, part: int, parts: int) -> Iterator[Group]:
@@ -89,12 +91,12 @@ def document_coherence(material: Material, part: int, parts: int) -> Iterator[Gr
         grounds, summary, body = " ".join(document.read), tables.summary[number], tables.body[number]
         for _ in range(material.times.whole("cohd", document.source)):
             if len(document.summary) >= 2 and summary.size and rng.random() < 0.7:
-                passage = Passage(document.summary, summary, number)
+                passage = Passage(document.summary, summary, number, True)
             else:
                 rows = Span(body.first, min(body.size, rng.choice([2, 3, 3, 4])))
                 if rows.size < 2:
                     continue
-                passage = Passage(tables.sentences[rows.first : rows.first + rows.size], rows, number)
+                passage = Passage(tables.sentences[rows.first : rows.first + rows.size], rows, number, True)
             good = Judged(" ".join(passage.sentences), grounds, 1)
             yield Group("cohd", [good, *_broken(material, passage, grounds)])
 
@@ -106,7 +108,7 @@ def _broken(material: Material, passage: Passage, grounds: str) -> list[Judged]:
 
 _BREAKS = (
     "shuffle", "swap", "foreign", "foreign", "two foreign", "again", "again", "jump", "cut", "fragment", "backwards",
-    "far", "garble", "contradict", "break off",
+    "far", "garble", "contradict", "break off", "deny", "deny",
 )  # fmt: skip
 
 
@@ -175,9 +177,22 @@ def _contradict(material: Material, passage: Passage, out: list[str]) -> None:
     """The same thing said again, but differently."""
     rng = material.rng
     said = rng.choice(out)
-    lent = facts.Donors([found.text for text in out for found in facts.names(text)])
+    named = [found.text for text in out for found in facts.names(text)]
+    lent = facts.Donors(named, similar=material.neighbours.words)
     edited = facts.falsify(said, rng, lent)
     out.insert(rng.randrange(len(out) + 1), edited.text if edited else said)
+
+
+def _deny(material: Material, passage: Passage, out: list[str]) -> None:
+    """Beside its document a denied sentence does not fit; alone it mostly could, so there it is also said twice."""
+    place = material.rng.randrange(len(out))
+    denied = facts.deny(out[place], material.rng)
+    if denied is None:
+        return
+    if passage.beside:
+        out[place] = denied
+    else:
+        out.insert(place + 1, denied)
 
 
 def _break_off(material: Material, passage: Passage, out: list[str]) -> None:
@@ -194,6 +209,7 @@ _SENTENCE_BREAKS: dict[str, Callable[[Material, Passage, list[str]], None]] = {
     "fragment": _insert_fragment,
     "contradict": _contradict,
     "break off": _break_off,
+    "deny": _deny,
 }
 
 
