@@ -1,9 +1,11 @@
 """How cost grows: rows x10, documents x8 as long, 1 to 16 outputs for a document, one and two workers; peak memory.
 
     python benchmarks/scaling.py [--metric task:summarization] [--rows 100] [--memory-rows 1000] [--part NAME ...]
+    python benchmarks/scaling.py --part workers [--workers-metric NAME ...] [--workers-rows 512] [--repeats 1]
 
 A metric, or all dimensions of a task: `task:NAME`, `task:NAME:fast`. Every measurement is a process of its own on
-made-up items, so that peaks do not mix. Ratios are what counts: seconds depend on the machine and on what else it does.
+made-up items, without a store and with one thread, so that peaks do not mix and nothing is known from before. Ratios
+are what counts: seconds depend on the machine and on what else it does.
 """
 
 from __future__ import annotations
@@ -12,10 +14,11 @@ import argparse
 import json
 import os
 import resource
+import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from made_up import items, machine
@@ -28,11 +31,11 @@ LIGHT = "gruen-redundancy"
 
 
 def child(setting: dict[str, Any]) -> None:
-    """One measurement: seconds (models open, workers started) and the peak of this process in MB."""
+    """One measurement: seconds and the peak of this process in MB. `warm`: with the models open."""
     plan = planned(setting["metric"])
     executor = api.open_executor(setting["workers"])
     made = items(setting["rows"], setting["outputs"], setting["sentences"])
-    if setting["workers"] == 1:  # a session is opened by the first text that comes
+    if setting["warm"]:  # a session is opened by the first text that comes
         list(api.stream(plan, items(2, seed=9), api.open_store(False)))
     rows = api.stream(plan, made, api.open_store(False), executor=executor)
     start, before = time.perf_counter(), processor_seconds()
@@ -56,10 +59,13 @@ def processor_seconds() -> float:
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
-def measure(metric: str, rows: int, *, outputs: int = 4, sentences: int = 20, workers: int = 1) -> dict[str, float]:
+def measure(
+    metric: str, rows: int, *, outputs: int = 4, sentences: int = 20, workers: int = 1, warm: bool = True
+) -> dict[str, float]:
     setting = {"metric": metric, "rows": rows, "outputs": outputs, "sentences": sentences, "workers": workers}
+    setting["warm"] = warm
     # One thread: a thread that waits for another burns processor time, and the second worker is to be the second core.
-    environment = {**os.environ, "QUINTET_THREADS": "1"}
+    environment = {**os.environ, **dict.fromkeys(("QUINTET_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")}
     command = [sys.executable, __file__, "--child", json.dumps(setting)]
     found: dict[str, float] = json.loads(subprocess.check_output(command, env=environment, text=True))
     return found
@@ -107,14 +113,22 @@ def outputs(given: argparse.Namespace) -> None:
 
 
 def workers(given: argparse.Namespace) -> None:
-    """Starting the workers is part of the time; processor time is that of all processes together."""
-    rows = max(1024, given.rows)
-    base = measure(LIGHT, rows * 8)
-    show(f"{LIGHT}: one process", base, base)
-    show(f"{LIGHT}: two workers", measure(LIGHT, rows * 8, workers=2), base)
-    base = measure(given.metric, rows)
-    show("one process, one thread", base, base)
-    show("two workers, one thread each", measure(given.metric, rows, workers=2), base)
+    """One process and two workers in turns, the median of each. Opening the models is part of the time on both sides,
+    starting the workers on theirs; processor time is that of all processes together."""
+    for metric in given.workers_metric or (LIGHT, "bertscore-f", "task:summarization:fast"):
+        rows = given.workers_rows * (16 if metric == LIGHT else 1)
+        turns = [
+            [measure(metric, rows, outputs=16, workers=count, warm=False) for count in (1, 2)]
+            for _ in range(given.repeats)
+        ]
+        one, two = (median(side) for side in zip(*turns, strict=True))
+        show(f"{metric}, {rows} rows: one process", one, one)
+        show("  two workers, one thread each", two, one)
+        print(f"{'':34s} two workers are {one['seconds'] / two['seconds']:.2f} times as fast (target 1.7)", flush=True)
+
+
+def median(found: Sequence[dict[str, float]]) -> dict[str, float]:
+    return {key: statistics.median(one[key] for one in found) for key in found[0]}
 
 
 PARTS: dict[str, Callable[[argparse.Namespace], None]] = {
@@ -127,6 +141,9 @@ def main() -> None:
     parser.add_argument("--metric", default="task:summarization")
     parser.add_argument("--rows", type=int, default=100)
     parser.add_argument("--memory-rows", type=int, default=1000)
+    parser.add_argument("--workers-metric", action="append")
+    parser.add_argument("--workers-rows", type=int, default=512)
+    parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--part", action="append", choices=list(PARTS))
     parser.add_argument("--child", help=argparse.SUPPRESS)
     given = parser.parse_args()

@@ -54,7 +54,7 @@ def test_a_data_frame_and_an_iterator_of_them(expected: dict[str, list[float]]) 
 def test_datasets_map(expected: dict[str, list[float]], tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     datasets = pytest.importorskip("datasets")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    mapped = datasets.Dataset.from_dict(ROWS).map(api.batch_scorer(metrics=METRICS), batched=True, batch_size=256)
+    mapped = datasets.Dataset.from_dict(ROWS).map(api.batch_scorer(metrics=METRICS), batched=True, batch_size=64)
     assert {name: list(mapped[name]) for name in METRICS} == expected
 
 

@@ -423,7 +423,7 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     process = subprocess.Popen([*command, "--cache", str(tmp_path / "c.sqlite")], stderr=subprocess.PIPE,
                                stdout=subprocess.DEVNULL)  # fmt: skip
     deadline = time.monotonic() + 60
-    while _stored(tmp_path / "c.sqlite") < 256 and process.poll() is None and time.monotonic() < deadline:
+    while _stored(tmp_path / "c.sqlite") < 64 and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=60)

@@ -25,7 +25,7 @@ class BatchScorer:
     """Called with a batch, gives it back with scores; called with an iterator of batches (Spark), gives an iterator.
 
     Models are opened when the first batch comes and stay open in the process. A row without a score has NaN. A batch
-    counts as one chunk up to 256 rows: batches of 256 give the bytes that one machine gives.
+    counts as one chunk up to 64 rows: batches of 64 give the bytes that one machine gives.
     """
 
     plan: Plan

@@ -14,7 +14,9 @@ from quintet.core.registry import Registry
 from quintet.core.task import Task
 from quintet.errors import InputError
 
-CHUNK_ROWS = 256
+CHUNK_ROWS = 64
+"""What a kill may lose, and what one worker takes at a time: few enough for slow metrics, and larger chunks gain no more
+than 5 % with fast ones."""
 CHUNK_CHARACTERS = 4_000_000
 
 
