@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sqlite3
 import zlib
 from collections.abc import Iterable
@@ -124,12 +125,24 @@ class DiskStore:
             self._db.execute("COMMIT")
 
     def _unusable(self, error: Exception) -> InputError:
-        # Full, read-only or locked is an OperationalError; anything else is about the bytes themselves.
-        if isinstance(error, sqlite3.OperationalError | OSError):
-            todo = "what was written before is safe; free space or name another with --cache FILE, or pass --no-cache"
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        safe, other = "what was written before is safe; ", "name another with --cache FILE"
+        if _read_only(self.path):
+            # SQLite says "unable to open" of a folder where it may not put its journal.
+            reason, todo = "it may not be written", f"{safe}{other}, or pass --no-cache"
+        elif isinstance(error, sqlite3.OperationalError | OSError):
+            # Full or locked; anything else is about the bytes themselves.
+            todo = f"{safe}free space or {other}, or pass --no-cache"
         else:
-            todo = "the file is damaged or no store: move it away, or name another with --cache FILE"
-        return InputError(f"the result store cannot be used ({error})", str(self.path), todo)
+            todo = f"the file is damaged or no store: move it away, or {other}"
+        return InputError(f"the result store cannot be used ({reason})", str(self.path), todo)
+
+
+def _read_only(path: Path) -> bool:
+    """A journal is written beside the file, so the folder counts as well."""
+    folder = next(place for place in path.absolute().parents if place.exists())
+    effective = os.access in os.supports_effective_ids
+    return not all(os.access(p, os.W_OK, effective_ids=effective) for p in (path, folder) if p.exists())
 
 
 def _encode(row: Row) -> bytes:
