@@ -193,6 +193,21 @@ def test_wrong_models_are_named_in_one_line(tmp_path: Path, trained) -> None:
         open_base("roberta-base", "encoder")
 
 
+@pytest.mark.parametrize(
+    ("name", "start", "positions"),
+    [("usr-mlm", "tiny:roberta", 130), ("im2-ab-ba", "tiny:gpt2", 130), ("evaluator", "tiny:bert", 130)],
+)
+def test_more_tokens_than_positions_are_refused(tmp_path: Path, name: str, start: str, positions: int) -> None:
+    """The full recipe's length on the tiny model; T5 has no such limit."""
+    text = (Path(recipe.__file__).parent / "recipes" / f"{name}.toml").read_text(encoding="utf-8")
+    own = tmp_path / "own.toml"
+    before, tiny = text.split("[smoke.model]")
+    lines = [line for line in tiny.splitlines() if not line.startswith("max_tokens")]
+    own.write_text("\n".join([f"{before}[smoke.model]\nmax_tokens = 448", *lines]), encoding="utf-8")
+    with pytest.raises(InputError, match=f"max_tokens is 448, but {start} has {positions} positions; set it to"):
+        run_recipe(own, out=tmp_path / "out", smoke=True, device="cpu")
+
+
 def test_missing_tensors_are_named(tmp_path: Path, trained) -> None:
     from safetensors.torch import load_file, save_file
 

@@ -13,7 +13,7 @@ from quintet.models import torch_heads
 from quintet.models.topic_graph import TopicGraph
 from quintet.train import heads, network, topics
 from quintet.train.items import Item, PairItem, RankItem, TargetItem, TextItem, WordItem, YesNoItem
-from quintet.train.opening import Base, needed_kind, open_base
+from quintet.train.opening import Base, check_positions, needed_kind, open_base, positions_of
 from quintet.train.recipe import Model
 
 
@@ -48,6 +48,7 @@ def assemble(model: Model, items: Sequence[Item], graph_folder: Path | None = No
     base = open_base(model.start, kind, texts, outputs, model.dropout)
     if model.max_tokens < 8:
         raise InputError("model.max_tokens must be at least 8")
+    check_positions(model.max_tokens, positions_of(base.config), base.identity)
     return with_head(model, base, items, outputs, graph_folder)
 
 

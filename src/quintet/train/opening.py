@@ -131,6 +131,26 @@ def check_fits(model_type: str, kind: str, where: str) -> None:
         raise ModelError(f"{where} is a {model_type} model; this recipe needs one of: {', '.join(fitting)}")
 
 
+def check_positions(max_tokens: int, positions: int | None, where: str) -> None:
+    """Else the first long text would end the run somewhere inside the network."""
+    if positions is not None and max_tokens > positions:
+        raise InputError(
+            f"model.max_tokens is {max_tokens}, but {where} has {positions} positions", todo=f"set it to {positions}"
+        )
+
+
+def positions_of(config: Any) -> int | None:
+    """How many sub-words a text may have; none where positions are relative (T5 names a number it does not keep)."""
+    from quintet.models.torch_backend import OFFSET
+
+    if config.model_type in ("t5", "mt5"):
+        return None
+    found = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
+    if found is None:
+        return None
+    return int(found) - (config.pad_token_id + 1 if config.model_type in OFFSET else 0)
+
+
 def _check_folder(folder: Path) -> None:
     if not folder.is_dir():
         raise ModelError(f"{folder} is not a folder")

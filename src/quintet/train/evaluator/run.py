@@ -26,6 +26,7 @@ from quintet.train.evaluator.shipping import Made, ship_evaluator, ship_language
 from quintet.train.evaluator.starting import EncoderStart, open_encoder, open_language_model
 from quintet.train.evaluator.tables import Record, Tables, fill
 from quintet.train.export import UsedData
+from quintet.train.opening import check_positions
 from quintet.train.recipe import Recipe
 from quintet.train.trainer import Outcome, Progress, Trainer, pick_device
 
@@ -111,6 +112,7 @@ def _judge(run: Run) -> Result:
     corpus = read_corpus(run)
     torch.manual_seed(recipe.train.seed)
     start = open_encoder(recipe.model.start, _all_texts(corpus.tables))
+    check_positions(recipe.model.max_tokens, start.network.shape.positions, recipe.model.start)
     key = _key(run, corpus)
     packed = _prepared(run, start, corpus, key)
     frame = Frame(start.tokenizer, recipe.model.max_tokens)
@@ -123,6 +125,8 @@ def _judge(run: Run) -> Result:
         *corpus.notes,
         f"{len(packed.labels)} examples in {lesson.size} groups, built in {_shards(options)} parts.",
     ]
+    if "continuing" in options:
+        notes.append(f"Made-up claims were written by a language model ({options['continuing']['about']}).")
     made = Made(recipe, corpus.used, outcome.scores, notes)
     return Result(ship_evaluator(start, run.target, made), len(packed.labels), outcome.steps, outcome.scores)
 
@@ -136,7 +140,10 @@ def _language_model(run: Run) -> Result:
     passes = int(recipe.data.options.get("passes", 2))
     found = list(chain.from_iterable(readings(corpus.tables, times, rng) for _ in range(passes)))
     texts = tokenised(found, start.tokenizer, start.tokenizer.token_to_id(start.first))
-    lesson = LanguageLesson(texts, recipe.data.dev_fraction, recipe.data.seed)
+    share = float(recipe.data.options.get("context_share", 0.0))
+    lesson = LanguageLesson(texts, recipe.data.dev_fraction, recipe.data.seed, share)
+    if recipe.model.options.get("fuse", False) and run.device.type == "cuda":
+        start.network.fuse()
     outcome = _fit(run, start.network, lesson, _key(run, corpus))
     made = Made(recipe, corpus.used, outcome.scores, [*corpus.notes, f"{len(texts)} texts."])
     return Result(ship_language_model(start, run.target, made), len(texts), outcome.steps, outcome.scores)
