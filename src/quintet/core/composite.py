@@ -41,6 +41,10 @@ class Composite(Metric):
         for metric in self.ingredients:
             metric.prepare()
 
+    def foresee(self, examples: Sequence[Example]) -> None:
+        for metric in self.ingredients:
+            metric.foresee(examples)
+
     @property
     def fields(self) -> tuple[str, ...]:
         own = super().fields
@@ -52,4 +56,5 @@ class Composite(Metric):
         return {"ingredients": hashlib.sha256(lines.encode("utf-8")).hexdigest()[:12]}
 
     def _score(self, examples: Sequence[Example]) -> list[Row]:
+        self.foresee(examples)
         return self.combine_all(examples, {metric: metric.score(examples) for metric in self.ingredients})

@@ -60,6 +60,9 @@ class Metric(ABC):
     def prepare(self) -> None:  # noqa: B027  most metrics have nothing to open
         """Opens the models this metric will ask for, so that what is missing is said before any row is scored."""
 
+    def foresee(self, examples: Sequence[Example]) -> None:  # noqa: B027  most metrics have nothing to plan
+        """Tells models what `score` will ask of them, so that what several metrics need is computed once."""
+
     @property
     def fields(self) -> tuple[str, ...]:
         """Every field of an example that can change the score; the store keys results by them."""

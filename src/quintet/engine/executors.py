@@ -50,6 +50,8 @@ class Job:
             metric.prepare()
 
     def do(self, work: Work) -> Answer:
+        for position, examples in work:
+            self.metrics[position].foresee(examples)
         answer = [list(self.metrics[position].score(examples)) for position, examples in work]
         self.between_chunks()
         return answer

@@ -87,7 +87,7 @@ class PairsThroughJudge:
         sizes = [len(kept[0]), len(kept[1])]
         if limits.total is not None:
             # A joint limit is a rule of the metric; the judge itself reads the two texts apart.
-            sizes = list(shares(*sizes, limits.total - 3, limits.strategy))
+            sizes = list(shares(sizes[0], sizes[1], limits.total - 3, limits.strategy))
         sizes[1 - own] = min(sizes[1 - own], self._judge.longest_grounds)
         kept = [_part(pieces, size, end) for pieces, size, end in zip(kept, sizes, keep, strict=True)]
         return Asked(kept[own], kept[1 - own].ids), (len(whole[0]) - len(kept[0]), len(whole[1]) - len(kept[1]))

@@ -132,7 +132,8 @@ class OnnxJudge:
         """Pairs that will be asked for: they are answered with the next question that has no answer yet, all that share
         grounds together, whoever asks for them."""
         with self._lock:
-            self._foreseen += [self._asked(output, tuple(grounds)) for output, grounds in pairs]
+            room = max(0, REMEMBERED // 2 - len(self._foreseen))
+            self._foreseen += [self._asked(output, tuple(grounds)) for output, grounds in pairs[:room]]
 
     def judge_asked(self, asked: Sequence[Asked]) -> list[Judgement]:
         """For callers that cut their texts in their own way. Equal inputs are judged once, whoever asks, until

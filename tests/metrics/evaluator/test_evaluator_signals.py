@@ -17,7 +17,7 @@ from quintet.metrics.evaluator.likelihood import grounds_of
 from quintet.metrics.evaluator.matching import content_pieces
 from quintet.metrics.evaluator.rarity import word_table
 from quintet.metrics.evaluator.reading import read_output
-from quintet.metrics.evaluator.windows import _fill, choose, document_windows, output_pieces
+from quintet.metrics.evaluator.windows import Size, _fill, choose, document_windows, output_pieces
 from quintet.models.open import open_model
 from quintet.text.content_words import content_words, plain_words
 from quintet.text.sentences import sentences
@@ -55,18 +55,20 @@ def test_sentences_alone() -> None:
 
 def test_beside_the_document_the_best_window_counts() -> None:
     judge = open_model("fake:judge", "judge")
-    big = document_windows(judge, SOURCE, 310, 100)
+    big = document_windows(judge, SOURCE, "big")
     assert len(big) > 2
     found = [heads(OUTPUT, window.text).heads for window in big]
     expected = {"coherence": "cohd", "relevance": "rel", "coverage": "cov"}
-    assert values("document", best=0) == pytest.approx({k: max(f[h] for f in found) for k, h in expected.items()})
+    assert values("document", best=0, window="big") == pytest.approx(
+        {k: max(f[h] for f in found) for k, h in expected.items()}
+    )
 
 
-@pytest.mark.parametrize(("window", "size", "shared"), [("small", 96, 40), ("big", 310, 100)])
+@pytest.mark.parametrize("window", ["small", "big"])
 @pytest.mark.parametrize("best", [0, 1, 2])
-def test_support_sentence_by_sentence(window: str, size: int, shared: int, best: int) -> None:
+def test_support_sentence_by_sentence(window: Size, best: int) -> None:
     judge = open_model("fake:judge", "judge")
-    windows = document_windows(judge, SOURCE, size, shared)
+    windows = document_windows(judge, SOURCE, window)
     units = [s.text for s in sentences(OUTPUT)]
     consistency, entailment, words = [], [], []
     for unit in units:
@@ -104,7 +106,7 @@ def test_evidence_is_said_of_the_users_characters() -> None:
 
 def test_windows_chosen_by_rare_shared_words() -> None:
     judge = open_model("fake:judge", "judge")
-    windows = document_windows(judge, SOURCE, 96, 40)
+    windows = document_windows(judge, SOURCE, "small")
     (best,) = choose("The town 33 spoke.", windows, 1)
     assert "town 33" in best.text
     table = word_table()

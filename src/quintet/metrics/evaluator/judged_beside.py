@@ -11,14 +11,7 @@ from quintet.core.example import Example
 from quintet.core.score import Score
 from quintet.metrics.evaluator.reading import fact_of, read_output, read_plain, references_of, turns_of, weighted_mean
 from quintet.metrics.evaluator.signal import Answers, Asking, JudgeSignal, Pair, clipped, log_odds
-from quintet.metrics.evaluator.windows import (
-    BIG,
-    BIG_SHARED,
-    choose,
-    document_windows,
-    output_pieces,
-    text_windows,
-)
+from quintet.metrics.evaluator.windows import USUAL, Size, choose, document_windows, output_pieces, text_windows
 from quintet.metrics.role_metric import cut_of
 from quintet.models.roles import Judge
 
@@ -27,6 +20,7 @@ from quintet.models.roles import Judge
 class DocumentFit(JudgeSignal):
     """Heads cohd, rel and cov on the whole output beside windows of the document; the best window counts."""
 
+    window: Size = USUAL
     best: int = 0
     """Look only at the windows that share most with the output; 0: at all."""
 
@@ -40,7 +34,7 @@ class DocumentFit(JudgeSignal):
 
     def _asking(self, judge: Judge, example: Example) -> Asking:
         pieces, lengths = output_pieces(judge, read_output(example.output))
-        windows = document_windows(judge, example.source or "", BIG, BIG_SHARED)
+        windows = document_windows(judge, example.source or "", self.window)
         pairs = [[(p.text, (w.text,)) for w in choose(p.text, windows, self.best)] for p in pieces]
         answers = yield [pair for own in pairs for pair in own]
         named = zip((d.name for d in self.dimensions), self.heads, strict=True)

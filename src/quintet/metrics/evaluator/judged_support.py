@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,17 +14,7 @@ from quintet.core.example import Example
 from quintet.core.score import Score, Span
 from quintet.metrics.evaluator.reading import Output, read_output, weighted_mean
 from quintet.metrics.evaluator.signal import Answers, Asking, JudgeSignal, Pair, clipped, log_odds
-from quintet.metrics.evaluator.windows import (
-    BIG,
-    BIG_SHARED,
-    MANY,
-    SMALL,
-    SMALL_SHARED,
-    Window,
-    choose,
-    document_windows,
-    sentence_units,
-)
+from quintet.metrics.evaluator.windows import MANY, USUAL, Size, Window, choose, document_windows, sentence_units
 from quintet.models.roles import Judge
 from quintet.text.content_words import is_content, plain_words
 from quintet.text.tokens import Piece, whitespace_words
@@ -37,7 +27,7 @@ UNSUPPORTED = 0.5
 class Support(JudgeSignal):
     """Heads con and words, and entailment, on each sentence beside windows of the document; the best window counts."""
 
-    window: Literal["small", "big"] = "small"
+    window: Size = USUAL
     best: int = 2
     """Look only at the windows that share most with a sentence; 0: at all."""
 
@@ -74,11 +64,8 @@ class Support(JudgeSignal):
         }
 
     def _windows(self, judge: Judge, source: str) -> Sequence[Window]:
-        if self.window == "small":
-            small = document_windows(judge, source, SMALL, SMALL_SHARED)
-            if self.best or len(small) <= MANY:
-                return small
-        return document_windows(judge, source, BIG, BIG_SHARED)
+        found = document_windows(judge, source, self.window)
+        return found if self.best or len(found) <= MANY else document_windows(judge, source, "big")
 
 
 def _words(

@@ -96,6 +96,12 @@ class JudgeSignal(EvaluatorSignal):
     def model_identities(self) -> Mapping[str, str]:
         return {"model": identity(self.model)}
 
+    def foresee(self, examples: Sequence[Example]) -> None:
+        """Signals of a document look at the same windows of it: the judge reads each once for all of them."""
+        judge = self.opened()
+        able = [example for example in examples if self.has_text(example) and self.lacking(example) is None]
+        judge.foresee([pair for example in able for pair in next(self._asking(judge, example))])
+
     @abstractmethod
     def _asking(self, judge: Judge, example: Example) -> Asking: ...
 

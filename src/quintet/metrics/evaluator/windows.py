@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from quintet.metrics.evaluator.rarity import word_table
 from quintet.metrics.evaluator.reading import Output, memory, read_document
@@ -11,9 +12,11 @@ from quintet.models.roles import Judge
 from quintet.text.content_words import content_words, plain_words
 from quintet.text.tokens import Piece, whitespace_words
 
-BIG, BIG_SHARED = 310, 100
-SMALL, SMALL_SHARED = 96, 40
+Size = Literal["small", "big"]
+SIZES: Mapping[Size, tuple[int, int]] = {"small": (96, 40), "big": (310, 100)}
 """Sub-words of a window, and how many of them it shares with the next."""
+USUAL: Size = "big"
+"""Signals that look at the same windows share the reading of them."""
 MANY = 60
 """So many small windows are too many to look at each: big ones are taken then."""
 
@@ -24,17 +27,17 @@ class Window:
     words: frozenset[str]
 
 
-def document_windows(judge: Judge, source: str, size: int, shared: int) -> tuple[Window, ...]:
+def document_windows(judge: Judge, source: str, size: Size = USUAL) -> tuple[Window, ...]:
     """Windows over a document; none for one without a word."""
-    key = ("windows", judge.identity, source, size, shared)
-    return memory.once(key, lambda: _windows(judge, read_document(source), size, shared))
+    key = ("windows", judge.identity, source, size)
+    return memory.once(key, lambda: _windows(judge, read_document(source), *SIZES[size]))
 
 
 def text_windows(judge: Judge, text: str) -> tuple[Window, ...]:
     """A short text is one window, as it stands; a long one is cut as a document is."""
-    if judge.lengths([text])[0] <= BIG:
+    if judge.lengths([text])[0] <= SIZES[USUAL][0]:
         return (Window(text, frozenset(plain_words(text))),)
-    return document_windows(judge, text, BIG, BIG_SHARED)
+    return document_windows(judge, text)
 
 
 def choose(text: str, windows: Sequence[Window], count: int) -> list[Window]:
