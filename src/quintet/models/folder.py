@@ -43,6 +43,11 @@ class Description:
     activation: str = "none"
 
     @property
+    def heads(self) -> tuple[str, ...]:
+        """What may stand behind `#`: a judge's questions under both names, and its other heads."""
+        return (*self.questions, *self.aliases, "nli", "words", "mlm") if self.role == "judge" else ()
+
+    @property
     def backend(self) -> str:
         return "numpy/fp32" if self.on else f"onnx/{self.precision}"
 

@@ -37,6 +37,16 @@ def test_a_task_says_what_it_left_out(service: ServiceProcess) -> None:
     assert [column["name"] for column in answer["columns"]] == ["non-redundancy"]
 
 
+def test_a_head_can_be_named(service: ServiceProcess) -> None:
+    (evaluator,) = (m for m in service.ask("GET", "/v1/models")[1]["models"] if m["name"] == "bundled:evaluator")
+    assert {"coh", "con", "nli"} <= set(evaluator["heads"])
+    row = {"output": "It opens in May.", "source": "The bridge opens in May."}
+    for model in ("bundled:evaluator#con", "bundled:evaluator#doc_to_summ"):
+        status, answer, _ = service.score({"metrics": ["unieval-fact"], "model": model, "examples": [row]})
+        assert status == 200
+        assert f"#{model.partition('#')[2]}" in answer["columns"][0]["signature"]
+
+
 def test_a_row_without_a_needed_field_keeps_its_place(service: ServiceProcess) -> None:
     rows = [{"output": "a b", "references": ["a b"]}, {"output": "a b"}]
     status, answer, _ = service.score({"metrics": ["rouge-1"], "examples": rows})
@@ -106,6 +116,8 @@ BAD_BODIES: list[tuple[Any, int]] = [
     ({**SMALL, "model": "dir:/etc"}, 422),
     ({**SMALL, "model": "hf:some/model@main"}, 422),
     ({**SMALL, "model": "bundled:../../../etc"}, 422),
+    ({**SMALL, "model": "bundled:evaluator#no-such-head"}, 422),
+    ({**SMALL, "metrics": ["unieval-fact"], "model": "bundled:gte-small"}, 422),
     ({**SMALL, "task_file": "/etc/passwd"}, 422),
     ({**SMALL, "examples": [{"output": "x"}] * 17}, 413),
     ({**SMALL, "examples": [{"output": "x" * 9001}]}, 413),

@@ -6,7 +6,7 @@ import asyncio
 import functools
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -154,6 +154,8 @@ def _answer_of(job: Job, gone: asyncio.Task[None]) -> bytes:
         return job.answer.result()  # type: ignore[return-value]
     if isinstance(error, ModelError):
         # Its message may name folders of this machine.
+        if cast(Choice, job.choice).model is not None:
+            raise Refusal(422, "invalid", "the model named does not do what this metric needs of one")
         raise Refusal(503, "no_model", "a model that this needs is not installed on the server")
     if isinstance(error, UserError):
         raise Refusal(422, "invalid", str(error))

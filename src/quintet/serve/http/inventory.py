@@ -6,6 +6,8 @@ from functools import cache
 from typing import Any
 
 from quintet.core.task import read_tasks
+from quintet.errors import ModelError
+from quintet.models.catalog import Entry
 from quintet.serve.http.scoring import finite
 
 
@@ -53,12 +55,28 @@ def models() -> list[dict[str, Any]]:
         {
             "name": f"bundled:{model.name}",
             "role": model.role,
+            "heads": _heads(model),
             "bytes": model.size,
             "licence": model.licence,
             "sha256": model.sha256,
         }
         for model in bundled()
     ]
+
+
+@cache
+def model_names() -> list[str]:
+    """As a request may write them: a model, or one of its heads."""
+    return [name for model in models() for name in (model["name"], *(f"{model['name']}#{h}" for h in model["heads"]))]
+
+
+def _heads(model: Entry) -> list[str]:
+    from quintet.models.folder import describe
+
+    try:
+        return list(describe(model.folder).heads)
+    except ModelError:  # not on this machine: asking it anything says so
+        return []
 
 
 @cache

@@ -111,7 +111,7 @@ def _request_schemas(limits: Limits) -> Schema:
     }
     names = {"type": "array", "minItems": 1, "maxItems": 64, "uniqueItems": True}
     common = {
-        "model": {"enum": [None, *(m["name"] for m in inventory.models())]},
+        "model": {"enum": [None, *inventory.model_names()]},
         "fast": {"type": "boolean", "default": False, "description": "Leave the language model out."},
         "evidence": {"type": "boolean", "default": False},
         "examples": {
@@ -217,7 +217,7 @@ def _inventory_schemas() -> Schema:
     needs = {"type": "array", "items": {"type": "string"}}
     dimension = _object("name", "question", needs=needs)
     metric = _object("name", "summary", "paper", dimensions={"type": "array", "items": dimension})
-    model = _object("name", "role", "licence", "sha256", bytes={"type": "integer"})
+    model = _object("name", "role", "licence", "sha256", bytes={"type": "integer"}, heads=needs)
     task = _object("name", "about", dimensions={"type": "array", "items": dimension})
     lists = {"Metrics": ("metrics", metric), "Models": ("models", model), "Tasks": ("tasks", task)}
     found = {name: _object(**{key: {"type": "array", "items": item}}) for name, (key, item) in lists.items()}

@@ -105,12 +105,12 @@ def _check_metric(name: str) -> None:
 
 
 def _model(name: Any) -> str | None:
-    from quintet.models.catalog import bundled
+    from quintet.serve.http.inventory import model_names
 
     if name is None:
         return None
-    if not isinstance(name, str) or name not in {f"bundled:{model.name}" for model in bundled()}:
-        _invalid("model must be one of those that GET /v1/models lists")
+    if not isinstance(name, str) or name not in model_names():
+        _invalid("model must be one of those that GET /v1/models lists, or one of its heads (NAME#HEAD)")
     return name
 
 
