@@ -141,7 +141,7 @@ def test_claims_are_begun_and_looked_up(tables, neighbours, times) -> None:
 
 
 def test_a_tiny_model_writes_the_same_twice(tables, times, tmp_path: Path) -> None:
-    options = continuing.Options("tiny:gpt2", claims=12, new_tokens=6, batch=5)
+    options = continuing.Options("tiny:gpt2", "tiny", claims=12, new_tokens=6, batch=5)
     texts = [text for document in tables.documents for text in document.sentences]
     device = torch.device("cpu")
     found = [continuing.continuations(options, tables, times, 3, device, texts) for _ in range(2)]
@@ -151,4 +151,4 @@ def test_a_tiny_model_writes_the_same_twice(tables, times, tmp_path: Path) -> No
     start = starting.open_language_model("tiny:gpt2", texts)
     assert len(continuing.sampled(start, ["One two", "Three"], options, device, 0)) == 2
     with pytest.raises(InputError, match="continuing"):
-        continuing.options_of({"start": "tiny:gpt2", "claim": 3})
+        continuing.options_of({"start": "tiny:gpt2", "about": "tiny", "claim": 3})

@@ -39,6 +39,8 @@ class Options:
 
     start: str
     """The language model, as `quintet train judge-lm --start` takes it."""
+    about: str
+    """Its name and licence, for the card."""
     claims: int = 40_000
     """At most so many continuations."""
     new_tokens: int = 18

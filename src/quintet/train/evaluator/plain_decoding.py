@@ -30,8 +30,9 @@ class Decoder:
         self.device = device
 
     def room(self, rows: int, tokens: int) -> Read:
+        """A multiple of 8 tokens, as fast attention wants it."""
         shape = self.shape
-        size = (shape.layers, rows, shape.groups, tokens, shape.width // shape.heads)
+        size = (shape.layers, rows, shape.groups, (tokens + 7) // 8 * 8, shape.width // shape.heads)
         return Read(*(torch.zeros(size, dtype=self.kind, device=self.device) for _ in range(2)))
 
     def states(self, ids: Tensor, places: Tensor, read: Read) -> Tensor:

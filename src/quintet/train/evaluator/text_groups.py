@@ -301,7 +301,7 @@ def acceptability(material: Material, part: int, parts: int) -> Iterator[Group]:
     """acc: text above the same text with a generator's mistakes; judged sentences; corrected translations."""
     tables, rng = material.tables, material.rng
     several = [doc for doc in tables.documents if len(doc.summary) >= 2 or len(doc.read) >= 4]
-    for _ in part_of((len(tables.turns) + len(tables.sentences)) // 6, part, parts):
+    for _ in part_of((len(tables.turns) + len(tables.sentences)) // 8, part, parts):
         group = _with_mistakes(material, several)
         if group is not None:
             yield group
