@@ -1,7 +1,7 @@
 """How far from the machine's limit? The measured peak of matrix products, the operations that the four dimensions of a
 summary need, the least time these take, and the time that is taken.
 
-    python benchmarks/limits.py [--documents 1] [--rounds 3] [--threads 1]
+    python benchmarks/limits.py [--documents 1] [--rounds 3] [--threads 1] [--model dir:FOLDER]
 
 Peaks are measured on products of the evaluator's shape, in float32 and in 8 bit, right before and after each round, in
 processor time: other work on the machine then hits peak and run alike. Needs `onnx` to write the products.
@@ -10,16 +10,16 @@ processor time: other work on the machine then hits peak and run alike. Needs `o
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import time
 import tomllib
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
-from made_up import machine, summeval_like
+from made_up import machine, summeval_like, with_threads
 from onnx import TensorProto, helper, numpy_helper
 
 from quintet import api
@@ -61,9 +61,10 @@ def peak(session: Any, bits: int, seconds: float = 0.3) -> float:
     return 2.0 * ROWS * WIDTH * WIDE / best
 
 
-def encoder(texts: int, length: int) -> float:
+def encoder(texts: int, length: int, beside: int = 0) -> float:
+    """`beside`: sub-words of the grounds, which texts look at and which went through the model before."""
     linear = 2.0 * LAYERS * (4 * WIDTH**2 + 2 * WIDTH * WIDE) * texts * length
-    return linear + 4.0 * LAYERS * WIDTH * texts * length**2
+    return linear + 4.0 * LAYERS * WIDTH * texts * length * (length + beside)
 
 
 class Counted:
@@ -72,11 +73,18 @@ class Counted:
     def __init__(self) -> None:
         self.work: Counter[str] = Counter()
         self.subwords: Counter[str] = Counter()
-        judge, embedder, language = onnx_judge.OnnxJudge._run, onnx_backend.OnnxEmbedder._run, onnx_lm.OnnxCausalLM._run
+        judge, grounds = onnx_judge.OnnxJudge._run, onnx_judge.OnnxJudge._run_grounds
+        embedder, language = onnx_backend.OnnxEmbedder._run, onnx_lm.OnnxCausalLM._run
 
-        def judged(model: Any, rows: Any) -> Any:
-            self.add("evaluator", encoder(len(rows), rows[0].length), len(rows) * rows[0].length)
-            return judge(model, rows)
+        def judged(model: Any, rows: Any, past: Any) -> Any:
+            length = model.filled(len(rows[0].output))
+            self.add("evaluator", encoder(len(rows), length, past.shape[3]), len(rows) * length)
+            return judge(model, rows, past)
+
+        def grounded(model: Any, texts: Any) -> Any:
+            length = model.filled(len(texts[0]))
+            self.add("evaluator", encoder(len(texts), length), len(texts) * length)
+            return grounds(model, texts)
 
         def embedded(model: Any, ids: Any, mask: Any, layers: Any) -> Any:
             self.add("gte-small", encoder(*ids.shape) * max(layers) / LAYERS, ids.size)
@@ -88,6 +96,7 @@ class Counted:
             return language(model, ids, past, rows, targets)
 
         onnx_judge.OnnxJudge._run = judged  # type: ignore[method-assign]
+        onnx_judge.OnnxJudge._run_grounds = grounded  # type: ignore[method-assign]
         onnx_backend.OnnxEmbedder._run = embedded  # type: ignore[method-assign]
         onnx_lm.OnnxCausalLM._run = read  # type: ignore[method-assign]
 
@@ -105,15 +114,17 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--model", help="another evaluator than the bundled one")
     given = parser.parse_args()
-    os.environ["QUINTET_THREADS"] = str(given.threads)
+    with_threads(given.threads)
     print(machine())
-    described = tomllib.loads((verify(entry("evaluator")) / "model.toml").read_text(encoding="utf-8"))
+    folder = Path(given.model.removeprefix("dir:")) if given.model else verify(entry("evaluator"))
+    described = tomllib.loads((folder / "model.toml").read_text(encoding="utf-8"))
     bits = {"evaluator": 8 if "arithmetic" in described["precision"] else 32, "gte-small": 32, "judge-lm": 32}
     sessions, counted = {32: product(32), 8: product(8)}, Counted()
     items = [Item(example) for example in summeval_like(given.documents)]
     for name, fast in (("all signals", False), ("--fast", True)):
-        plan = api.make_plan("summarization", None, None, None, fast=fast)
+        plan = api.make_plan("summarization", None, None, None, given.model, fast=fast)
         list(api.stream(plan, items[:1], api.open_store(False)))
         floors, taken = [], []
         for _ in range(given.rounds):

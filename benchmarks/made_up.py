@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import random
+import sys
 from collections.abc import Iterator
 
 from quintet.core.example import Example
 from quintet.core.item import Item
+from quintet.engine.executors import THREADS
 
 WORDS = (
     "council", "river", "bridge", "dog", "market", "storm", "minister", "school", "report", "player", "city", "team",
@@ -65,9 +68,14 @@ def summeval_like(documents: int, outputs: int = 16, seed: int = 0) -> list[Exam
     return made
 
 
-def machine() -> str:
-    import os
+def with_threads(count: int) -> None:
+    """Starts the script anew if it has to: libraries look at their number of threads when they are loaded."""
+    wanted = dict.fromkeys(THREADS, str(count))
+    if any(os.environ.get(name) != value for name, value in wanted.items()):
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **wanted})
 
+
+def machine() -> str:
     model = platform.processor() or platform.machine()
     try:
         with open("/proc/cpuinfo") as file:

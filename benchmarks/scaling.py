@@ -24,6 +24,7 @@ from typing import Any
 from made_up import items, machine
 
 from quintet import api
+from quintet.engine.executors import THREADS
 from quintet.engine.plan import Plan
 
 LIGHT = "gruen-redundancy"
@@ -65,7 +66,7 @@ def measure(
     setting = {"metric": metric, "rows": rows, "outputs": outputs, "sentences": sentences, "workers": workers}
     setting["warm"] = warm
     # One thread: a thread that waits for another burns processor time, and the second worker is to be the second core.
-    environment = {**os.environ, **dict.fromkeys(("QUINTET_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")}
+    environment = {**os.environ, **dict.fromkeys(THREADS, "1")}
     command = [sys.executable, __file__, "--child", json.dumps(setting)]
     found: dict[str, float] = json.loads(subprocess.check_output(command, env=environment, text=True))
     return found

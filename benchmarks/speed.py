@@ -19,7 +19,6 @@ document then serves four outputs, not sixteen. Needs the extra torch and 8 GB o
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import sys
 import time
@@ -29,7 +28,7 @@ from typing import Any
 
 import torch
 import transformers
-from made_up import machine, summeval_like
+from made_up import machine, summeval_like, with_threads
 
 from quintet import api
 from quintet.core.example import Example
@@ -186,8 +185,7 @@ def main() -> int:
     parser.add_argument("--bf16", action="store_true", help="the published path in bfloat16 as well")
     parser.add_argument("--skip-bundled", action="store_true")
     given = parser.parse_args()
-    torch.set_num_threads(given.threads)
-    os.environ["QUINTET_THREADS"] = str(given.threads)
+    with_threads(given.threads)
     examples = summeval_like(given.documents, given.outputs)
     print(f"{machine()}; torch {torch.__version__}; {given.threads} thread(s); "
           f"{given.documents} document(s) with {given.outputs} outputs each")  # fmt: skip

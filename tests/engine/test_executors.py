@@ -15,7 +15,7 @@ from quintet.core.example import Example
 from quintet.core.item import Item, Scored
 from quintet.core.metric import Metric, Row
 from quintet.core.score import Score
-from quintet.engine.executors import Executor, Here, Job, Processes, rebuilt, taken_apart
+from quintet.engine.executors import THREADS, Executor, Here, Job, Processes, rebuilt, taken_apart
 from quintet.engine.plan import Column
 from quintet.engine.run import Tally, run
 from quintet.engine.store import DiskStore, NoStore, Store
@@ -44,6 +44,18 @@ class Batchy(Metric):
             raise ZeroDivisionError("no reason")
         total = sum(len(e.output) for e in examples)
         return [{"value": Score(len(e.output) / total, parts={"process": float(os.getpid())})} for e in examples]
+
+
+@dataclass(frozen=True)
+class Threads(Metric):
+    """How many threads the process that scores may use, as each library reads it."""
+
+    name = "threads"
+    dimensions = (Dimension("value", "How many?", high=None),)
+
+    def _score(self, examples: Sequence[Example]) -> list[Row]:
+        (count,) = {int(os.environ[name]) for name in THREADS}
+        return [{"value": Score(float(count))} for _ in examples]
 
 
 def columns(**parameters: object) -> list[Column]:
@@ -176,3 +188,15 @@ def test_a_bad_row_ahead_stops_the_run_after_the_rows_before_it() -> None:
     assert len(list(itertools.islice(rows, 8))) == 8
     with pytest.raises(InputError, match="broken"):
         next(rows)
+
+
+@pytest.mark.parametrize(("told", "expected"), [(None, 1.0), ("3", 3.0)])
+def test_workers_share_the_cores(monkeypatch: pytest.MonkeyPatch, told: str | None, expected: float) -> None:
+    for name in THREADS:
+        monkeypatch.delenv(name, raising=False)
+    if told:
+        monkeypatch.setenv("QUINTET_THREADS", told)
+    many = Processes(1000)
+    many.workers = 1  # a thousand would share the cores; one is enough to ask
+    found = list(run([Column("value", Threads(), "value")], items(["a"]), NoStore(), executor=many))
+    assert found[0].scores["value"].value == expected

@@ -83,7 +83,7 @@ def test_a_read_only_store_is_said_in_one_line_and_kept(fresh: bool) -> None:
             path.chmod(0o444)
         before = path.read_bytes() if path.exists() else b""
         folder.chmod(0o555)
-        with nobody(), pytest.raises(InputError, match="cannot be used .it may not be written.; what") as caught:
+        with nobody(), pytest.raises(InputError, match=r"cannot be used .it may not be written.; what") as caught:
             fill(path, 20)
         assert "\n" not in str(caught.value)
         folder.chmod(0o755)

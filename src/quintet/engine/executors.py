@@ -27,6 +27,8 @@ Work = Sequence[tuple[int, Sequence[Example]]]
 Answer = list[list[Row]]
 Pending = Callable[[], Answer]
 
+THREADS = ("QUINTET_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""Ours, and those of the libraries that multiply: else every worker would use every core."""
 AHEAD = 2
 """Chunks in flight for each worker: one being scored, one ready, so that memory stays flat and nobody waits."""
 ATTEMPTS = 3
@@ -164,7 +166,9 @@ def _work(connection: Connection, threads: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
     threading.Thread(target=_end_with_parent, daemon=True).start()
     # Before the job is read: that is what imports the libraries which look at it.
-    os.environ.setdefault("QUINTET_THREADS", str(threads))
+    own = os.environ.get(THREADS[0]) or str(threads)
+    for name in THREADS:
+        os.environ.setdefault(name, own)
     try:
         job: Job | None = None
         told = connection.recv()

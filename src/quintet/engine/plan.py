@@ -15,8 +15,7 @@ from quintet.core.task import Task
 from quintet.errors import InputError
 
 CHUNK_ROWS = 64
-"""What a kill may lose, and what one worker takes at a time: few enough for slow metrics, and larger chunks gain no more
-than 5 % with fast ones."""
+"""What a kill may lose and a worker takes at a time. Few, for the sake of slow metrics: more would gain 5 % at best."""
 CHUNK_CHARACTERS = 4_000_000
 
 
