@@ -1,21 +1,25 @@
-"""A small language model of Llama's kind that is trained on the 4-bit grid it is shipped on.
+"""A small language model of Llama's kind that is trained on the whole numbers it is shipped with.
 
-Rounding a trained model to 4 bit costs 0.76 nats a token; training through the rounding costs none (straight-through:
-the forward pass sees rounded weights, the gradient goes to the weights behind them). Names of the weights are those
-that `quintet.train.export_judge_lm` reads.
+Rounding a trained model costs much; training through the rounding costs nothing that can be seen (straight-through: the
+forward pass sees rounded numbers, the gradient passes as if they were not). Both sides of every product are rounded:
+what goes in to 8 bit with one scale for each token, matrices to `language_grid`. Names of the weights are those that
+`quintet.train.export_judge_lm` reads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-BLOCK = 32
-LEVELS = 15
+from quintet.train.evaluator.language_grid import eight_bit, four_bit
+
+TOP = 127
+"""Largest whole number of what goes into a product; the scale follows from the token's largest number."""
+_LEAST = 1e-8
 
 
 @dataclass(frozen=True)
@@ -33,35 +37,54 @@ class Shape:
     epsilon: float = 1e-5
 
 
-def four_bit(weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Codes, zero points and scales of blocks of 32 along the input: weight ≈ (code - zero) · scale."""
-    out, width = weight.shape
-    blocks = weight.float().view(out, width // BLOCK, BLOCK)
-    low, high = blocks.amin(-1, keepdim=True).clamp(max=0), blocks.amax(-1, keepdim=True).clamp(min=0)
-    scale = ((high - low) / LEVELS).clamp(min=1e-7).half().float()
-    zero = (-low / scale).round().clamp(0, LEVELS)
-    return (blocks / scale + zero).round().clamp(0, LEVELS), zero, scale
+class _Straight(torch.autograd.Function):
+    """The second in the forward pass, the first for the gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, plain: Tensor, rounded: Tensor) -> Tensor:
+        ctx.kind = plain.dtype
+        return rounded.view_as(rounded)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        return gradients[0].to(ctx.kind), None
 
 
-def eight_bit(weight: Tensor) -> tuple[Tensor, Tensor]:
-    """Codes and scales of blocks of 32: the word table, which is looked up and multiplied with."""
-    out, width = weight.shape
-    blocks = weight.float().view(out, width // BLOCK, BLOCK)
-    scale = (blocks.abs().amax(-1, keepdim=True) / 127).clamp(min=1e-8).half().float()
-    return (blocks / scale).round().clamp(-127, 127), scale
+def _straight(plain: Tensor, rounded: Tensor) -> Tensor:
+    out: Tensor = _Straight.apply(plain, rounded)  # type: ignore[no-untyped-call]
+    return out
+
+
+def _kind(x: Tensor) -> torch.dtype:
+    """What products are computed in."""
+    device = x.device.type
+    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x.dtype
+
+
+def rounded(x: Tensor) -> Tensor:
+    """What goes into a product: whole numbers up to 127 times the scale of the token."""
+    with torch.no_grad():
+        scale = torch.linalg.vector_norm(x, float("inf"), -1, keepdim=True).float().clamp(min=_LEAST) / TOP
+        near = ((x / scale).round() * scale).to(_kind(x))
+    return _straight(x, near)
 
 
 class RoundedLinear(nn.Linear):
-    rounded = True
+    """A matrix on its grid; its input comes rounded."""
+
+    def matrix(self) -> Tensor:
+        with torch.no_grad():
+            near = four_bit(self.weight).matrix().to(_kind(self.weight))
+        return _straight(self.weight, near)
 
     def forward(self, x: Tensor) -> Tensor:
-        weight: Tensor = self.weight
-        if self.rounded:
-            with torch.no_grad():
-                codes, zero, scale = four_bit(weight)
-                change = ((codes - zero) * scale).view_as(weight) - weight
-            weight = weight + change
-        return functional.linear(x, weight)
+        return functional.linear(x, self.matrix())
+
+
+def together(x: Tensor, *layers: RoundedLinear) -> tuple[Tensor, ...]:
+    """Several matrices with one input, as one product."""
+    every = functional.linear(x, torch.cat([layer.matrix() for layer in layers]))
+    return torch.split(every, [layer.out_features for layer in layers], -1)
 
 
 class Norm(nn.Module):
@@ -94,16 +117,17 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
         rows, length, width = x.shape
-        y = self.n1(x)
-        query = self.q(y).view(rows, length, self.heads, self.each).transpose(1, 2)
-        key, value = (one(y).view(rows, length, self.groups, self.each).transpose(1, 2) for one in (self.k, self.v))
+        query, key, value = (
+            one.reshape(rows, length, -1, self.each).transpose(1, 2)
+            for one in together(rounded(self.n1(x)), self.q, self.k, self.v)
+        )
         query, key = rotated(query, cosines, sines), rotated(key, cosines, sines)
         times = self.heads // self.groups
         key, value = key.repeat_interleave(times, 1), value.repeat_interleave(times, 1)
         mixed = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
-        x = x + self.o(mixed.transpose(1, 2).reshape(rows, length, width))
-        y = self.n2(x)
-        out: Tensor = x + self.down(functional.silu(self.gate(y)) * self.up(y))
+        x = x + self.o(rounded(mixed.transpose(1, 2).reshape(rows, length, width)))
+        gate, up = together(rounded(self.n2(x)), self.gate, self.up)
+        out: Tensor = x + self.down(rounded(functional.silu(gate) * up))
         return out
 
 
@@ -116,57 +140,31 @@ class LanguageModel(nn.Module):
         self.norm = Norm(shape.width, shape.epsilon)
         nn.init.normal_(self.emb.weight, std=0.02)
 
-    def forward(self, ids: Tensor) -> Tensor:
+    def fuse(self) -> None:
+        """Compiles the layers for batches of any shape. What cannot be compiled runs as it is."""
+        torch._dynamo.config.suppress_errors = True
+        for block in self.blocks:
+            block.compile(dynamic=True)
+
+    def table(self) -> Tensor:
+        """The word table on its grid: looked up, and multiplied with."""
+        with torch.no_grad():
+            codes, scale = eight_bit(self.emb.weight)
+            near = codes * scale
+        return _straight(self.emb.weight, near)
+
+    def forward(self, ids: Tensor, table: Tensor | None = None) -> Tensor:
         """The last states. Padding on the right needs no mask: later tokens never touch earlier ones."""
         each, device = self.shape.width // self.shape.heads, ids.device
         steps = 1.0 / self.shape.theta ** (torch.arange(0, each, 2, device=device).float() / each)
         angles = torch.arange(ids.shape[1], device=device).float()[:, None] * steps[None]
         angles = torch.cat([angles, angles], -1)
-        x = self.emb(ids)
+        cosines, sines = angles.cos(), angles.sin()
+        x = functional.embedding(ids, self.table() if table is None else table)
         for block in self.blocks:
-            x = block(x, angles.cos(), angles.sin())
+            x = block(x, cosines, sines)
         out: Tensor = self.norm(x)
         return out
 
-    def logits(self, states: Tensor) -> Tensor:
-        return states @ self.emb.weight.T
-
-
-def compressed(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """What is exported: vectors as they are, `NAME|q`, `NAME|d` and `NAME|z` for matrices."""
-    out: dict[str, Tensor] = {}
-    for name, weight in weights.items():
-        if weight.ndim == 1:
-            out[name] = weight.float()
-        elif name == "emb.weight":
-            codes, scale = eight_bit(weight)
-            out[f"{name}|q"], out[f"{name}|d"] = codes.to(torch.int8).view_as(weight), scale[..., 0].half()
-        else:
-            codes, zero, scale = four_bit(weight)
-            flat = codes.to(torch.uint8).view_as(weight)
-            out[f"{name}|q"] = flat[:, 0::2] | (flat[:, 1::2] << 4)
-            out[f"{name}|d"], out[f"{name}|z"] = scale[..., 0].half(), zero[..., 0].to(torch.uint8)
-    return {name: value.contiguous() for name, value in out.items()}
-
-
-def expanded(stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The way back; also reads blocks with a smallest value (`NAME|m`) in place of a zero point."""
-    parts: dict[str, dict[str, Tensor]] = {}
-    out: dict[str, Tensor] = {}
-    for name, value in stored.items():
-        whole, bar, part = name.partition("|")
-        if bar:
-            parts.setdefault(whole, {})[part] = value
-        else:
-            out[whole] = value.float()
-    for name, own in parts.items():
-        codes, scale = own["q"], own["d"].float()[..., None]
-        if "z" not in own and "m" not in own:
-            out[name] = (codes.float().view(len(codes), -1, BLOCK) * scale).view_as(codes)
-            continue
-        pairs = torch.stack([codes & 15, codes >> 4], -1).reshape(len(codes), -1, BLOCK).float()
-        if "m" in own:
-            out[name] = (pairs * scale + own["m"].float()[..., None]).view(len(codes), -1)
-        else:
-            out[name] = ((pairs - own["z"].float()[..., None]) * scale).view(len(codes), -1)
-    return out
+    def logits(self, states: Tensor, table: Tensor | None = None) -> Tensor:
+        return functional.linear(rounded(states), self.table() if table is None else table)

@@ -7,7 +7,7 @@ The forms are those in which the product asks it: `FACT\\n\\n- turn\\n- turn\\n-
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from quintet.train.evaluator.data_groups import written
 from quintet.train.evaluator.groups import Times
-from quintet.train.evaluator.tables import Dialogue, Document, Tables
+from quintet.train.evaluator.tables import Described, Dialogue, Document, Tables
 
 MAX_TOKENS = 1536
 _DOCUMENT_WORDS = 1100
@@ -27,6 +27,8 @@ class Reading(NamedTuple):
     before: str
     pieces: tuple[str, ...]
     """Carry the loss; a turn mark stands between two."""
+    origin: int = 0
+    """Number of the dialogue, document or record: what is held out is held out in every form."""
 
 
 def dialogue_form(turns: Sequence[str], fact: str = "") -> str:
@@ -42,20 +44,34 @@ def data_form(slots: str) -> str:
 
 
 def readings(tables: Tables, times: Times, rng: Random) -> Iterator[Reading]:
+    for origin, found in enumerate(_of_each(tables, times, rng)):
+        for reading in found:
+            yield reading._replace(origin=origin)
+
+
+def _of_each(tables: Tables, times: Times, rng: Random) -> Iterator[Iterable[Reading]]:
     for dialogue in tables.dialogues:
-        if rng.random() < 1 - times.of("lm.share", dialogue.source):
-            continue
-        for _ in range(times.whole("lm.dialogues", dialogue.source)):
-            yield from _of_dialogue(dialogue, times, rng)
+        yield _of_dialogue_often(dialogue, times, rng)
     for document in tables.documents:
-        yield from _of_document(document, times, rng)
+        yield _of_document(document, times, rng)
     for described in tables.described:
-        if described.slots and rng.random() < 0.6:
-            text = rng.choice(described.texts)
-            text = text.lower() if rng.random() < 0.4 else text
-            yield Reading(data_form(written(described.slots, rng)), (f" {text}\n",))
-            if rng.random() < 0.2:
-                yield Reading(data_form(""), (f" {text}\n",))
+        yield _of_described(described, rng)
+
+
+def _of_described(described: Described, rng: Random) -> Iterator[Reading]:
+    if described.slots and rng.random() < 0.6:
+        text = rng.choice(described.texts)
+        text = text.lower() if rng.random() < 0.4 else text
+        yield Reading(data_form(written(described.slots, rng)), (f" {text}\n",))
+        if rng.random() < 0.2:
+            yield Reading(data_form(""), (f" {text}\n",))
+
+
+def _of_dialogue_often(dialogue: Dialogue, times: Times, rng: Random) -> Iterator[Reading]:
+    if rng.random() < 1 - times.of("lm.share", dialogue.source):
+        return
+    for _ in range(times.whole("lm.dialogues", dialogue.source)):
+        yield from _of_dialogue(dialogue, times, rng)
 
 
 def _of_dialogue(dialogue: Dialogue, times: Times, rng: Random) -> Iterator[Reading]:
@@ -108,6 +124,7 @@ class Tokens(NamedTuple):
     ids: NDArray[np.uint16]
     counted: NDArray[np.bool_]
     """Whether the token carries loss."""
+    origin: int = 0
 
 
 def tokenised(found: Sequence[Reading], tokenizer: Any, start: int) -> list[Tokens]:
@@ -124,12 +141,12 @@ def tokenised(found: Sequence[Reading], tokenizer: Any, start: int) -> list[Toke
         sizes.append(len(own))
     encoded = tokenizer.encode_batch(texts, add_special_tokens=False)
     out, place = [], 0
-    for size in sizes:
+    for reading, size in zip(found, sizes, strict=True):
         ids, flags = [start], [False]
         for one, counts in zip(encoded[place : place + size], counted[place : place + size], strict=True):
             ids += one.ids
             flags += [counts] * len(one.ids)
         place += size
         if any(flags[:MAX_TOKENS]):
-            out.append(Tokens(np.array(ids[:MAX_TOKENS], np.uint16), np.array(flags[:MAX_TOKENS])))
+            out.append(Tokens(np.array(ids[:MAX_TOKENS], np.uint16), np.array(flags[:MAX_TOKENS]), reading.origin))
     return out

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from quintet.train import export, rows
 from quintet.train.evaluator.groups import QUESTIONS
-from quintet.train.evaluator.language_network import compressed
+from quintet.train.evaluator.language_grid import compressed
 from quintet.train.evaluator.starting import WEIGHTS, EncoderStart, LanguageStart
 from quintet.train.export_evaluator import export_evaluator
 from quintet.train.export_judge_lm import Shape, export_judge_lm

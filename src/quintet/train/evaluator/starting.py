@@ -24,7 +24,7 @@ from quintet.errors import InputError, ModelError
 from quintet.models import catalog
 from quintet.models.hub import snapshot
 from quintet.train import tiny
-from quintet.train.evaluator import gguf, language_network, network
+from quintet.train.evaluator import gguf, language_grid, language_network, network
 from quintet.train.torch_parts import need
 
 Weights = dict[str, Tensor]
@@ -204,7 +204,7 @@ def _language_weights(folder: Path, spec: str) -> tuple[Weights, Mapping[str, An
     told = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     stored = _tensors(folder)
     own = any(name.startswith("emb.weight") for name in stored)
-    return language_network.expanded(stored) if own else _llama_weights(stored, spec), told
+    return language_grid.expanded(language_grid.joined_parts(stored)) if own else _llama_weights(stored, spec), told
 
 
 def _language_shape(told: Mapping[str, Any], weights: Weights) -> language_network.Shape:
