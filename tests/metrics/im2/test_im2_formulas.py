@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quintet import api
 from quintet.core.blend import read_table
 from quintet.core.example import Example
-from quintet.errors import InputError
+from quintet.errors import InputError, UnknownName
 from quintet.metrics.im2.categories import Cr, Ies, Im2, Nuf
 from quintet.metrics.im2.classifiers import SelfConsistency, released_pieces, sub_sentences
 from quintet.metrics.im2.dialogues import dialogue_score, replies
@@ -79,6 +80,15 @@ def test_the_competition_had_four_sub_metrics() -> None:
 )
 def test_selective_routing(category: str, qualities: list[str]) -> None:
     assert {route(quality) for quality in qualities} == {category}
+
+
+def test_a_misspelt_quality_is_refused_with_the_names() -> None:
+    assert Im2(quality="Maintains_Context").signals[0].label == "CR"
+    assert [signal.label for signal in Im2(quality="Uses Knowledge").signals] == ["NUF", "CR", "IES"]
+    with pytest.raises(UnknownName, match="unknown quality of im2 'engagment'; did you mean engaging"):
+        Im2(quality="engagment")
+    with pytest.raises(UnknownName, match="known: appropriateness, content, correct, engaging"):
+        api.load("im2:quality=xyz")
 
 
 def test_selective_gives_the_value_of_the_category() -> None:

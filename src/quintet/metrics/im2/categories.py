@@ -19,7 +19,7 @@ from quintet.metrics.im2.classifiers import RightOrder, SelfConsistency, TopicCo
 from quintet.metrics.im2.diversity import DistN
 from quintet.metrics.im2.five_points import FiveIes, FiveNuf
 from quintet.metrics.im2.inputs import Mode
-from quintet.metrics.im2.qualities import OVERALL, route
+from quintet.metrics.im2.qualities import OVERALL, check, route
 from quintet.metrics.im2.specificity import DialogueMlm
 from quintet.metrics.role_metric import RoleComposite, weights_identity
 
@@ -213,6 +213,10 @@ class Im2(Weighted):
 
     name = "im2"
     model_roles: ClassVar[Mapping[str, str]] = {**Nuf.model_roles, **Cr.model_roles, **Ies.model_roles}
+
+    def __post_init__(self) -> None:
+        check(self.quality)
+        super().__post_init__()
 
     @property
     def recipe(self) -> str:
