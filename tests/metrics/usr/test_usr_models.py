@@ -57,6 +57,13 @@ def test_released_mode_is_the_mean_over_the_last_ids_context_included(masked) ->
         assert row["likelihood"].value == pytest.approx(sum(twin) / len(twin), abs=1e-5)
 
 
+def test_released_mode_says_whose_sub_words_were_lost(masked) -> None:
+    history = ("The cat sat on the mat, and the dog looked at it, and the cat sat on the mat again.",)
+    short, long = (Example(text, history=history) for text in ("The cat sat.", "The cat sat on the mat. " * 4))
+    rows = MaskedLikelihood(masked[0], mode="released", window=30).score([short, long])
+    assert [list(row["likelihood"].cut) for row in rows] == [["history"], ["history and output"]]
+
+
 @pytest.mark.parametrize("mode", ["paper", "quintet"])
 def test_only_the_response_counts(masked, mode) -> None:
     spec, model, tokenizer = masked

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from quintet.core.blend import Blend, read_table
 from quintet.core.example import Example
+from quintet.core.score import Score
 from quintet.errors import InputError, MissingField, UnknownName
 from quintet.metrics.usr.fitting import blend_of_qualities, constants_of, fit_blend, fit_by_annotator
-from quintet.metrics.usr.overall import Usr
+from quintet.metrics.usr.overall import FOREIGN, Usr
 
 FAKES = {
     "model_mlm": "fake:masked-lm",
@@ -147,3 +148,13 @@ def test_constants_follow_the_models() -> None:
     empty = Usr(weights="usr/topical-chat")._score_empty(Example(""))["overall"].value
     lowest = {"usr-mlm": -2.35, "usr-dr-context": 0.0, "usr-dr-fact": 0.0}
     assert empty == pytest.approx(Usr(weights="usr/topical-chat").regress(lowest), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "foreign"),
+    [({}, False), ({"mode": "released"}, True), ({"weights": "usr/personachat"}, True), ({**FAKES}, False)],
+)
+def test_constants_of_other_models_are_said(parameters, foreign) -> None:
+    metric = Usr(**parameters)
+    rows = {one: {one.dimensions[0].name: Score(0.5)} for one in metric.ingredients}
+    assert (FOREIGN in metric.combine(EXAMPLE, rows)["overall"].flags) == foreign

@@ -51,7 +51,9 @@ class MaskedLikelihood(RoleMetric):
 
     def _one(self, example: Example, scores: TokenScores, start: int, end: int) -> Score:
         flags = () if example.history else (NO_HISTORY,)
-        cut = cut_of(history=scores.cut)
+        # The released window keeps the end of the line, so a long response loses its start with the history.
+        lost = "history and output" if len(scores.starts) and scores.starts[0] > start else "history"
+        cut = cut_of(**{lost: scores.cut})
         own = in_stretch(scores, start, end)
         counted = scores.log_probs if self.mode in ("released", "dialeval") else scores.log_probs[own]
         if not len(counted):

@@ -19,6 +19,8 @@ from quintet.metrics.usr.retrieval import DialogueRetrieval, FactRetrieval
 
 SUB_METRICS = {"usr-mlm": "likelihood", "usr-dr-context": "context", "usr-dr-fact": "fact"}
 AUTO, OWN, PUBLISHED = "auto", "usr/bundled", "usr/topical-chat"
+FOREIGN = "means and deviations of the authors' models, not of these: read ranks, not values"
+"""On the bundled models with the published weights, as in mode released."""
 LOWEST = -3.4254
 """Deviations below the mean at which the lowest released MLM score stands (-2.35): where an empty response is put."""
 
@@ -47,8 +49,11 @@ class Usr(RoleComposite):
     def __post_init__(self) -> None:
         # Settled once, so that parameters and signature show what is really done.
         if self.weights == AUTO:
-            bundled = (self.model_mlm, self.model_context, self.model_fact) == (MLM_MODEL, CONTEXT_MODEL, FACT_MODEL)
-            object.__setattr__(self, "weights", OWN if bundled and self.mode == "quintet" else PUBLISHED)
+            object.__setattr__(self, "weights", OWN if self._on_bundled and self.mode == "quintet" else PUBLISHED)
+
+    @property
+    def _on_bundled(self) -> bool:
+        return (self.model_mlm, self.model_context, self.model_fact) == (MLM_MODEL, CONTEXT_MODEL, FACT_MODEL)
 
     @property
     def signals(self) -> list[Mapping[str, Any]]:
@@ -76,7 +81,8 @@ class Usr(RoleComposite):
     def combine(self, example: Example, rows: Mapping[Metric, Row]) -> Row:
         found = {name: rows[metric][SUB_METRICS[name]] for name, metric in self.sub_metrics.items()}
         value = self.regress({name: score.value for name, score in found.items()})
-        flags = tuple(dict.fromkeys(flag for score in found.values() for flag in score.flags))
+        own = [FOREIGN] if self._on_bundled and self.weights in (PUBLISHED, "usr/personachat") else []
+        flags = tuple(dict.fromkeys([*own, *(flag for score in found.values() for flag in score.flags)]))
         cut: dict[str, int] = {}
         for score in found.values():
             cut.update({field: max(count, cut.get(field, 0)) for field, count in score.cut.items()})
