@@ -2,7 +2,7 @@
 
 A row has one scale. Each block of 32 inputs has a lowest and a highest whole number (7 bit), and each weight one of 16
 even steps between them, rounded to a whole number. So products are of whole numbers, and no two of them overflow 16
-bits on processors without VNNI. The word table has 8-bit rows with one scale each.
+bits on processors without VNNI. The word table has rows of 7-bit numbers with one scale each.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from quintet.train.torch_parts import need
 BLOCK = 32
 STEPS = 15
 TOP = 63
-TABLE_TOP = 127
 TABLE = "emb.weight"
 FILE_BYTES = 15 * 2**20
 _LEAST = 1e-8
@@ -52,9 +51,9 @@ def four_bit(weight: Tensor) -> Grid:
     return Grid(codes, low, high, scale)
 
 
-def eight_bit(weight: Tensor) -> tuple[Tensor, Tensor]:
+def seven_bit(weight: Tensor) -> tuple[Tensor, Tensor]:
     """Codes and scales of rows."""
-    scale = (weight.float().abs().amax(-1, keepdim=True) / TABLE_TOP).clamp(min=_LEAST)
+    scale = (weight.float().abs().amax(-1, keepdim=True) / TOP).clamp(min=_LEAST)
     return (weight.float() / scale).round(), scale
 
 
@@ -66,7 +65,7 @@ def compressed(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
         if weight.ndim == 1:
             out[name] = weight.float()
         elif name == TABLE:
-            codes, scale = eight_bit(weight)
+            codes, scale = seven_bit(weight)
             out[f"{name}|q"], out[f"{name}|s"] = codes.to(torch.int8), scale[:, 0]
         else:
             grid = four_bit(weight)

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from quintet.train.evaluator.language_grid import eight_bit, four_bit
+from quintet.train.evaluator.language_grid import four_bit, seven_bit
 
 TOP = 127
 """Largest whole number of what goes into a product; the scale follows from the token's largest number."""
@@ -149,7 +149,7 @@ class LanguageModel(nn.Module):
     def table(self) -> Tensor:
         """The word table on its grid: looked up, and multiplied with."""
         with torch.no_grad():
-            codes, scale = eight_bit(self.emb.weight)
+            codes, scale = seven_bit(self.emb.weight)
             near = codes * scale
         return _straight(self.emb.weight, near)
 
