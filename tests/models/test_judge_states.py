@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from quintet.models.judge_states import KeptStates, as_inputs, past_names
+from quintet.models.judge_states import KeptStates, as_inputs, from_outputs, past_names
 
 
 def states(length, fill=0.0):
@@ -15,6 +15,15 @@ def test_inputs_are_views_layer_by_layer():
     assert list(given) == [name for names in past_names(3) for name in names]
     assert np.array_equal(given["past_value_2"], whole[2, 1])
     assert all(np.shares_memory(part, whole) and part.flags.c_contiguous for part in given.values())
+
+
+def test_states_of_one_text_of_a_run():
+    fresh = [np.random.default_rng(i).normal(size=(2, 3, 8, 4)).astype(np.float32) for i in range(6)]
+    found = from_outputs(fresh, 1, 5)
+    assert found.shape == (3, 2, 2, 5, 4)
+    for layer in range(3):
+        for part in range(2):
+            assert np.array_equal(found[layer, part], fresh[2 * layer + part][:, 1, :5])
 
 
 def test_the_least_recently_used_go_first():

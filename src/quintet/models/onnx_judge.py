@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from quintet.errors import ModelError
 from quintet.models.batching import equal_batches
 from quintet.models.folder import Description
-from quintet.models.judge_states import FRESH, KeptStates, States, as_inputs, past_names
+from quintet.models.judge_states import KeptStates, States, as_inputs, fresh_names, from_outputs, past_names
 from quintet.models.memo import forgetting
-from quintet.models.onnx_backend import TOKEN_BUDGET, open_session
+from quintet.models.onnx_backend import open_session
 from quintet.models.onnx_cut import cut, input_names, output_names
 from quintet.models.roles import Judgement
 from quintet.models.subwords import Pieces, Subwords
@@ -34,7 +34,7 @@ STEP = 4
 """Texts are filled up to a multiple of this and go with texts of that length. A run costs as much as twelve sub-words
 whatever is in it, so that few runs are worth some filling."""
 BUDGET = 256
-"""Sub-words of a run of outputs: scores on all sub-words of the grounds then stay near the processor."""
+"""Sub-words of a run: scores on all sub-words of the grounds then stay near the processor, and few states are held."""
 REMEMBERED = 16384
 """Judgements and split texts kept, of each the latest."""
 NOTHING = {"rows": np.zeros((0, 2), np.int64), "targets": np.zeros(0, np.int64)}
@@ -94,6 +94,7 @@ class OnnxJudge:
         self._states = KeptStates()
         self._foreseen: list[Asked] = []
         self._lock = threading.RLock()
+        self._fresh = [name for names in fresh_names(description.layers) for name in names]
         self._check(description)
         layers, two, heads, each = description.states
         self._none: States = np.zeros((layers, two, heads, 0, each), np.float32)
@@ -105,7 +106,11 @@ class OnnxJudge:
         if missing:
             raise ModelError(f"{self._path} has no output {min(missing)!r}; it is not a judge")
         past = {name for names in past_names(description.layers) for name in names}
-        if len(description.states) != 4 or past - set(input_names(model)) or FRESH not in output_names(model):
+        if (
+            len(description.states) != 4
+            or past - set(input_names(model))
+            or set(self._fresh) - set(output_names(model))
+        ):
             raise ModelError(f"{self._path} cannot read grounds apart from outputs; export it anew with this version")
 
     @property
@@ -182,7 +187,7 @@ class OnnxJudge:
             beside.setdefault(row.grounds.tobytes(), []).append(row)
         texts = list(beside.values())
         answers: dict[tuple[bytes, bytes], Answers] = {}
-        for some in equal_batches([self.filled(len(own[0].grounds)) for own in texts], TOKEN_BUDGET):
+        for some in equal_batches([self.filled(len(own[0].grounds)) for own in texts], BUDGET):
             for index, past in zip(some, self._read([texts[i][0].grounds for i in some]), strict=True):
                 own = texts[index]
                 for batch in equal_batches([self.filled(len(row.output)) for row in own], BUDGET):
@@ -202,9 +207,8 @@ class OnnxJudge:
     def _run_grounds(self, grounds: Sequence[NDArray[np.int64]]) -> list[States]:
         self.grounds_read += len(grounds)
         inputs = {**self.inputs([self._framed(ids) for ids in grounds], side=1), **NOTHING}
-        (states,) = self.session((FRESH,)).run([FRESH], inputs)
-        each = np.split(states, len(grounds), axis=3)
-        return [np.ascontiguousarray(own[:, :, :, : len(ids) + 2]) for own, ids in zip(each, grounds, strict=True)]
+        fresh = self.session((*OUTPUTS, *self._fresh)).run(self._fresh, inputs)
+        return [from_outputs(fresh, text, len(ids) + 2) for text, ids in enumerate(grounds)]
 
     def _run(self, rows: list[Asked], past: States) -> list[Answers]:
         """Outputs that fill up to one length, beside the same grounds."""
@@ -212,7 +216,7 @@ class OnnxJudge:
         inputs = {**self.inputs([self._framed(row.output.ids) for row in rows], past), **NOTHING}
         for inside, row in zip(inputs["output_mask"], rows, strict=True):
             inside[1 : len(row.output) + 1] = 1
-        heads, nli, words, pooled = self.session(OUTPUTS).run(list(OUTPUTS), inputs)
+        heads, nli, words, pooled = self.session((*OUTPUTS, *self._fresh)).run(list(OUTPUTS), inputs)
         shares = _softmax(nli)
         return [
             Answers(

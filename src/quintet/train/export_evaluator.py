@@ -1,8 +1,9 @@
 """The multi-task encoder as an ONNX graph: all heads, entailment, words, and masked words, in one pass.
 
 An output looks at itself and at its grounds; grounds look at themselves only. So keys and values of grounds are read
-off a run of their own (`fresh`) and given to every run of an output beside them (`past_key_N`, `past_value_N`), without
-a copy for each text: all texts of a run stand beside the same grounds. `mask` is 1 where a sub-word stands.
+off a run of their own (`fresh_key_N`, `fresh_value_N`) and given to every run of an output beside them (`past_key_N`,
+`past_value_N`), without a copy for each text: all texts of a run stand beside the same grounds. `mask` is 1 where a
+sub-word stands.
 
 Weights: BERT with `enc.word`, `enc.pos`, `enc.typ`, `enc.ln`, `enc.layers.N.{qkv,o,ln1,up,down,ln2}`; `pool` over
 (first state; mean of the output's states); `heads`, `nli`, `tok`; and `mlm.dense`, `mlm.norm`, `mlm.bias` over the
@@ -19,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from quintet.errors import ModelError
-from quintet.models.judge_states import FRESH, past_names
+from quintet.models.judge_states import Names, fresh_names, past_names
 from quintet.train.export_graph import MICROSOFT, Array, Codes, Graph, Weight, log_probability, quantised
 from quintet.train.torch_parts import need
 
@@ -93,7 +94,6 @@ class _Evaluator:
         return self.graph.norm(x, self.array(f"{name}.weight"), self.array(f"{name}.bias"), EPSILON)
 
     def states(self) -> str:
-        """The last layer's states; what a run leaves for others to look at is `fresh`."""
         graph = self.graph
         length = graph.node("Shape", "ids", start=1, end=2)
         zero = graph.whole([0])
@@ -101,33 +101,25 @@ class _Evaluator:
         sides = graph.node("Gather", graph.real(self.array("enc.typ.weight")), "types")
         x = graph.node("Add", graph.looked_up(self.table, "ids", [0, 0, self.width]), positions)
         x = self.norm(graph.node("Add", x, sides), "enc.ln")
-        made: list[str] = []
         places = self._places()
-        for index, past in enumerate(past_names(self.layers)):
-            x, own = self._layer(x, f"enc.layers.{index}", past, places)
-            made += own
-        each = graph.whole([1, self.heads, -1, self.each])
-        parts = graph.node("Concat", *(graph.node("Reshape", one, each) for one in made), axis=0)
-        shape = graph.whole([self.layers, 2, self.heads, -1, self.each])
-        graph.node("Reshape", parts, shape, name=FRESH)
+        for index, states in enumerate(zip(past_names(self.layers), fresh_names(self.layers), strict=True)):
+            x = self._layer(x, f"enc.layers.{index}", *states, places)
         return x
 
-    def _layer(self, x: str, name: str, past: tuple[str, str], places: _Places) -> tuple[str, tuple[str, str]]:
-        """The states after a layer, and its keys and values."""
+    def _layer(self, x: str, name: str, past: tuple[str, str], fresh: tuple[str, str], places: _Places) -> str:
         graph, h = self.graph, self.width
-        query, key, value = (
-            self._heads_first(self.linear(x, f"{name}.qkv", slice(i * h, (i + 1) * h))) for i in range(3)
-        )
+        parts = [self.linear(x, f"{name}.qkv", slice(i * h, (i + 1) * h)) for i in range(3)]
+        query, key, value = map(self._heads_first, parts, ("", *fresh))
         mixed = self._attended(query, (key, value), past, places)
         attended = graph.node("Reshape", graph.node("Transpose", mixed, perm=[1, 2, 0, 3]), graph.whole([0, 0, h]))
         x = self.norm(graph.node("Add", self.linear(attended, f"{name}.o"), x), f"{name}.ln1")
         wide = graph.node("Gelu", self.linear(x, f"{name}.up"), domain=MICROSOFT)
-        return self.norm(graph.node("Add", self.linear(wide, f"{name}.down"), x), f"{name}.ln2"), (key, value)
+        return self.norm(graph.node("Add", self.linear(wide, f"{name}.down"), x), f"{name}.ln2")
 
-    def _heads_first(self, x: str) -> str:
+    def _heads_first(self, x: str, name: str) -> str:
         """(texts, sub-words, width) to (heads, texts, sub-words, width of a head)."""
         split = self.graph.node("Reshape", x, self.graph.whole([0, 0, self.heads, self.each]))
-        return self.graph.node("Transpose", split, perm=[2, 0, 1, 3])
+        return self.graph.node("Transpose", split, perm=[2, 0, 1, 3], name=name)
 
     def _places(self) -> _Places:
         graph = self.graph
@@ -188,13 +180,13 @@ class _Evaluator:
         self.answers(x)
         self.masked_words(x)
         two: tuple[str | int, ...] = ("texts", "subwords")
-        names = (name for both in past_names(self.layers) for name in both)
-        past: dict[str, tuple[str | int, ...]] = dict.fromkeys(names, (self.heads, "grounds", self.each))
+        past = _shaped(past_names(self.layers), (self.heads, "grounds", self.each))
+        fresh = _shaped(fresh_names(self.layers), (self.heads, *two, self.each))
         self.graph.save(
             path,
             {**dict.fromkeys(INPUTS, two), **past, "rows": ("rows", 2), "targets": ("rows",)},
             {
-                FRESH: (self.layers, 2, self.heads, "own", self.each),
+                **fresh,
                 "heads": ("texts", len(self.array("heads.bias"))),
                 "nli": ("texts", 3),
                 "words": two,
@@ -202,6 +194,10 @@ class _Evaluator:
                 "word_logp": ("rows",),
             },
         )
+
+
+def _shaped(names: Names, shape: tuple[str | int, ...]) -> dict[str, Sequence[str | int]]:
+    return {name: shape for both in names for name in both}
 
 
 def export_evaluator(

@@ -18,7 +18,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from quintet.models.judge_states import FRESH, States, as_inputs
+from quintet.models.judge_states import States, as_inputs, fresh_names, from_outputs
 from quintet.models.onnx_judge import NOTHING
 from quintet.models.subwords import Subwords
 from quintet.train.export_evaluator import LONGEST_OUTPUT, Weights, _Evaluator
@@ -62,15 +62,15 @@ def watch(weights: Weights, tokenizer: Path, samples: Sequence[Sample]) -> Range
     session = need("onnxruntime").InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     subwords, longest = Subwords.read(tokenizer), len(made.array("enc.pos.weight"))
     found: dict[str, tuple[NDArray[np.float32], NDArray[np.float32]]] = {}
+    fresh = [name for names in fresh_names(made.layers) for name in names]
 
     def run(inputs: dict[str, Array]) -> States:
-        states, *values = session.run([FRESH, *made.seen.values()], inputs)
-        for name, value in zip(made.seen, values, strict=True):
+        outputs = session.run([*fresh, *made.seen.values()], inputs)
+        for name, value in zip(made.seen, outputs[len(fresh) :], strict=True):
             low, high = value[0].min(axis=0), value[0].max(axis=0)
             before = found.get(name, (low, high))
             found[name] = np.minimum(low, before[0]), np.maximum(high, before[1])
-        fresh: States = states
-        return fresh
+        return from_outputs(outputs[: len(fresh)], 0, inputs["ids"].shape[1])
 
     for sample in samples:
         output, grounds = (subwords.split(text).ids for text in sample)
