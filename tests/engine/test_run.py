@@ -12,6 +12,7 @@ from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.item import Item
 from quintet.core.metric import Metric, Row
+from quintet.core.result import notes_of
 from quintet.core.score import Score, Span
 from quintet.engine.plan import Column, chunks
 from quintet.engine.run import Tally, run
@@ -185,3 +186,12 @@ def test_composites_share_their_ingredients_and_the_store_keeps_those(tmp_path: 
     assert CALLS == [["abc"]]
     assert Twice().score([Example("abc", source="x"), Example(" ", source="x")])[1]["twice"].flags == ("empty output",)
     assert Twice(2.0).signature != Twice(3.0).signature
+
+
+def test_a_needed_field_that_holds_nothing_is_said_of_the_column_that_needs_it() -> None:
+    rows = [Example("a", source=" \n"), Example("b", source="b"), Example("", source="")]
+    columns = [Column("length", Length(), "length"), Column("echo", Length(), "echo")]
+    found = list(run(columns, [Item(one) for one in rows], NoStore()))
+    assert [row.scores["echo"].flags for row in found] == [("empty source",), (), ("empty output",)]
+    assert not any("empty source" in row.scores["length"].flags for row in found)
+    assert notes_of(found[0]) == ["echo: empty source"]

@@ -123,7 +123,7 @@ def test_broken_json_is_named_by_line(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in run.stdout.splitlines()]
     assert [row["gruen-redundancy"] for row in rows] == [0.0, 0.0, None, 0.0]
     assert "line 3" in rows[2]["notes"][0]
-    assert "skipped: 1 rows" in run.stderr
+    assert "skipped: 1 row" in run.stderr
 
 
 def test_a_row_without_a_needed_field_is_named(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_row_without_a_needed_field_is_named(tmp_path: Path) -> None:
         "score", file, "--metric", "ctc-consistency", *model, "--skip-bad", "--out", "out.jsonl", cwd=tmp_path
     )
     assert run.returncode == 0
-    assert "skipped: 1 rows: no source" in run.stdout
+    assert "skipped: 1 row: no source" in run.stdout
     out = read_jsonl(tmp_path / "out.jsonl")
     assert out[0]["ctc-consistency"] == 1.0
     assert out[1]["ctc-consistency"] is None

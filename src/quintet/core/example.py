@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+VISIBLE = re.compile(r"[^\s\x00]")
 FIELDS = ("output", "source", "context", "references", "history")
 
 
@@ -31,6 +33,10 @@ class Example:
     def has(self, field: str) -> bool:
         value = getattr(self, field)
         return bool(value) if field == "references" else value is not None
+
+    def blank(self, field: str) -> bool:
+        """Whether a field is there but has no character one can see."""
+        return self.has(field) and VISIBLE.search(self.text(field)) is None
 
     def text(self, field: str) -> str:
         """A field as one string; turns and references are joined by newlines."""

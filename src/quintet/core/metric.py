@@ -8,22 +8,19 @@ fields its dimensions need, and at least one character of output that is not whi
 from __future__ import annotations
 
 import dataclasses
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Container, Mapping, Sequence
 from typing import Any, ClassVar
 
 from quintet._version import __version__
 from quintet.core.dimension import Dimension
-from quintet.core.example import Example
+from quintet.core.example import VISIBLE, Example
 from quintet.core.score import EMPTY_OUTPUT, Score
 from quintet.core.signature import signature
 from quintet.errors import MissingField, QuintetError
 
 Row = Mapping[str, Score]
 """The scores of one example, by dimension name."""
-
-_VISIBLE = re.compile(r"[^\s\x00]")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +45,7 @@ class Metric(ABC):
     @staticmethod
     def has_text(example: Example) -> bool:
         """Whether the output has a character one can see."""
-        return _VISIBLE.search(example.output) is not None
+        return VISIBLE.search(example.output) is not None
 
     def check(self, example: Example) -> None:
         """Raises MissingField, naming the example and the first dimension that cannot be answered."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from quintet.core.item import Scored
 from quintet.core.layout import Layout, score_layout
-from quintet.core.score import Score
+from quintet.core.score import EMPTY_FIELDS, Score
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,8 @@ def notes_of(scored: Scored) -> list[str]:
         notes[scored.item.problem] = None
     for label, score in scored.scores.items():
         for flag in score.flags:
-            notes[f"{label}: {flag}" if score.missing and not scored.item.problem else flag] = None
+            own = flag in EMPTY_FIELDS or (score.missing and not scored.item.problem)
+            notes[f"{label}: {flag}" if own else flag] = None
         for name, count in score.cut.items():
             notes[f"{label}: {count} tokens of {name} were not seen"] = None
     return list(notes)

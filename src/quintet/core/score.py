@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 EMPTY_OUTPUT = "empty output"
+EMPTY_FIELDS = frozenset(f"empty {field}" for field in ("source", "context", "references", "history"))
+"""Flags of a column that needs a field which is there but holds nothing: its value says nothing, and a gate does not
+count it."""
 
 
 @dataclass(frozen=True, slots=True)

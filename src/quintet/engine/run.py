@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from quintet.core.composite import Composite
 from quintet.core.item import Item, Scored
 from quintet.core.metric import Metric, Row
-from quintet.core.score import no_score
+from quintet.core.score import EMPTY_OUTPUT, Score, no_score
 from quintet.engine.executors import Executor, Here, Job, Pending, Work, nothing
 from quintet.engine.plan import CHUNK_ROWS, Column, by_metric, chunks, leaves
 from quintet.engine.store import Store, key_of
@@ -56,6 +56,7 @@ def run(
     the chunk and the store alone, and a killed run that is started again gives the same bytes.
     """
     groups = by_metric(columns)
+    needs = [(column, column.about.needs) for column in columns]
     tally = Tally() if tally is None else tally
     executor = Here() if executor is None else executor
     executor.start(Job(tuple(leaves(groups)), between_chunks))
@@ -64,7 +65,8 @@ def run(
         for chunk, leaf_tables in _answered(chunks(items, chunk_rows), desk, executor):
             tables = {m: _table(m, chunk, leaf_tables, skip_bad) for m in groups}
             for position, item in enumerate(chunk):
-                scored = Scored(item, {c.label: tables[c.metric][position][c.dimension] for c in columns})
+                scores = {c.label: _told(tables[c.metric][position][c.dimension], item, own) for c, own in needs}
+                scored = Scored(item, scores)
                 tally.count(scored)
                 yield scored
     finally:
@@ -178,6 +180,14 @@ def _table(
         else:
             rows += metric.combine_all([item.example], {m: [table[position]] for m, table in below.items()})
     return rows
+
+
+def _told(score: Score, item: Item, needs: Sequence[str]) -> Score:
+    """A field that the question needs and that holds nothing is said; what the metric made of it is left as it is."""
+    if item.example is None or score.missing or EMPTY_OUTPUT in score.flags:
+        return score
+    empty = [f"empty {field}" for field in needs if item.example.blank(field)]
+    return replace(score, flags=tuple(dict.fromkeys((*empty, *score.flags)))) if empty else score
 
 
 def _problem(metric: Metric, item: Item, skip_bad: bool) -> str:

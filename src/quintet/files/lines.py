@@ -61,5 +61,5 @@ def _count(path: str | os.PathLike[str]) -> int:
 
 def _refuse_unequal(counts: Mapping[str, int]) -> None:
     if len(set(counts.values())) > 1:
-        listed = ", ".join(f"{name} has {count} lines" for name, count in counts.items())
+        listed = ", ".join(f"{name} has {count} line{'s' * (count != 1)}" for name, count in counts.items())
         raise InputError(f"line-aligned files differ in length: {listed}", todo="line k of each must be row k")

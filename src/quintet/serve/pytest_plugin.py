@@ -64,10 +64,15 @@ def assert_quality(output: str, *, task: str | None = None, model: str | None = 
     if not limits:
         raise InputError("no limit was given", "assert_quality", "write for example consistency=0.8")
     scores, signatures = _scored(output, fields, tuple(limits), task, model)
-    # NaN reaches no limit.
-    failed = [name for name, least in limits.items() if not scores[name].value >= least]
-    if failed:
+    if not all(_reaches(scores[name], least) for name, least in limits.items()):
         raise AssertionError(_report(output, fields, scores, limits, signatures))
+
+
+def _reaches(score: Score, least: float) -> bool:
+    """NaN reaches no limit, nor does a score without the text that it needs."""
+    from quintet.core.score import EMPTY_FIELDS
+
+    return score.value >= least and not EMPTY_FIELDS & set(score.flags)
 
 
 def _scored(
@@ -142,7 +147,7 @@ def _report(
         lines.append(f"  {name}: {shorten(value if isinstance(value, str) else ' / '.join(value or ()), 300)}")
     for name, least in limits.items():
         score = scores[name]
-        mark = "ok  " if score.value >= least else "FAIL"
+        mark = "ok  " if _reaches(score, least) else "FAIL"
         shown = "no score" if score.missing else f"{score.value:.3f}"
         lines.append(f"  {mark} {name}: {shown}, at least {least:g} is wanted")
         if mark == "FAIL":

@@ -120,7 +120,7 @@ def test_a_drop_is_judged_by_the_paired_test(tmp_path: Path) -> None:
         (["old.jsonl", "--max-drop", "fluency=0.1", "--baseline", "few.jsonl"], "the ids differ"),
         (["old.jsonl", "--max-drop", "fluency=0", "--baseline", "few.jsonl", "--common-only"], "needs at least 5"),
         (["twice.jsonl", "--max-drop", "fluency=0.1", "--baseline", "old.jsonl"], "occurs twice"),
-        (["hole.jsonl", "--min", "fluency=0.1"], "1 of 2 rows have no score of fluency (first: h)"),
+        (["hole.jsonl", "--min", "fluency=0.1"], "1 of 2 rows have no score of fluency, or"),
         (["old.jsonl", "--min", "fluency=0.1", "--lower-is-better", "fluenci"], "did you mean fluency?"),
         (["old.jsonl", "--min", "fluency=0.1", "--format", "xml"], "unknown format"),
         (["old.jsonl", "--min", "fluency=0.1", "--alpha", "2"], "--alpha"),
@@ -206,3 +206,21 @@ def test_markdown_cannot_be_broken_by_a_text(tmp_path: Path) -> None:
 
 def test_limits_of_metrics_with_parameters() -> None:
     assert read_limits("min", ["bertscore-f:layer=12=0.8"]) == [Limit("min", "bertscore-f:layer=12", 0.8)]
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv"])
+def test_a_score_without_the_text_it_needs_is_not_judged(tmp_path: Path, suffix: str) -> None:
+    """An empty source makes an average score; it must not carry a text through."""
+    texts = [{"id": f"r{i}", "output": f"The dog {i} ran home.", "source": f"The dog {i} ran home."} for i in range(3)]
+    write(tmp_path / "t.jsonl", [*texts, {"id": "hollow", "output": "The dog ran.", "source": " "}])
+    how = ("--metric", "ctc-consistency", "--model", "fake:embedder")
+    assert quintet("score", "t.jsonl", *how, "--out", f"s.{suffix}", cwd=tmp_path).returncode == 0
+    for asked in ((f"s.{suffix}",), ("t.jsonl", *how)):
+        limit = ("--min", "ctc-consistency=0.01")
+        stopped = quintet("gate", *asked, *limit, cwd=tmp_path)
+        assert stopped.returncode == 2
+        assert "1 of 4 rows have no score of ctc-consistency, or one without the text that it needs" in stopped.stderr
+        assert "(first: hollow)" in stopped.stderr
+        passed = quintet("gate", *asked, *limit, "--skip-bad", cwd=tmp_path)
+        assert passed.returncode == 0
+        assert "1 row was not judged on ctc-consistency" in passed.stdout

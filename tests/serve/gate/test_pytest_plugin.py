@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from quintet.core.score import Score
 from quintet.errors import InputError
-from quintet.serve.pytest_plugin import Quality, assert_quality
+from quintet.serve.pytest_plugin import Quality, _reaches, assert_quality
 
 SOURCE = "The bridge opens in May. The council paid two million pounds for it."
 TESTS = f"""
@@ -84,3 +85,9 @@ def test_a_wrong_call_is_an_error_not_a_failure(given: dict[str, object], says: 
 def test_a_score_below_its_limit_fails() -> None:
     with pytest.raises(AssertionError, match="at least 0"):
         Quality("text").assert_quality("The dog ran home. The dog ran home.", non_redundancy=0.0)
+
+
+def test_a_score_without_the_text_it_needs_reaches_nothing() -> None:
+    assert _reaches(Score(0.9), 0.5)
+    assert not _reaches(Score(0.9, flags=("empty source",)), 0.5)
+    assert not _reaches(Score(float("nan")), 0.5)

@@ -7,6 +7,7 @@ from typing import Any
 
 from quintet.core.calibration import Calibration, Curve
 from quintet.meta.records import decimal
+from quintet.serve.cli.screen import counted
 
 _SHOWN = 6
 """Places of the map that are printed."""
@@ -20,7 +21,7 @@ def lines_of(calibration: Calibration) -> list[str]:
 
 def _lines(name: str, curve: Curve, facts: Mapping[str, Any]) -> list[str]:
     good = "" if facts["good"] is None else f", {facts['good']} good"
-    dropped = f", {facts['dropped']} rows without a label or score left out" if facts["dropped"] else ""
+    dropped = f", {counted(facts['dropped'], 'row')} without a label or score left out" if facts["dropped"] else ""
     lines = [f"{name} ({facts['labels']}, n = {facts['n']}{good}{dropped})"]
     ranking = f"Spearman {_estimate(facts['spearman'])}, {_number(facts['spearman_held_out'])} on held-out rows"
     if facts["auc"] is not None:

@@ -75,4 +75,4 @@ def _export(name: str, folder: str | None, variant: str, out: str) -> None:
     from quintet.data.export import export
 
     count = export(load(name, folder, variant), out)
-    typer.echo(f"{count} rows of {name} written", err=True)
+    typer.echo(f"{screen.counted(count, 'row')} of {name} written", err=True)

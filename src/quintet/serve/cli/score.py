@@ -130,13 +130,15 @@ def _report(plan: Plan, shown: Sequence[Scored], summary: Summary, tally: Tally,
         if common := screen.common_flags(shown):
             view.print(f"rows above: {'; '.join(common)}", markup=False)
         if tally.rows > len(shown):
-            view.print(f"… {tally.rows - len(shown)} more rows; --out FILE writes them all\n", markup=False)
+            more = screen.counted(tally.rows - len(shown), "more row")
+            view.print(f"… {more}; --out FILE writes them all\n", markup=False)
     view.print(summary.table())
     for name, reason in plan.left_out.items():
         view.print(f"not scored: {name}: {reason}", markup=False)
     for reason, count in tally.reasons.items():
-        view.print(f"skipped: {count} rows: {reason}", markup=False)
-    view.print(f"{tally.rows} rows; {tally.computed} scores computed, {tally.known} known from before", markup=False)
+        view.print(f"skipped: {screen.counted(count, 'row')}: {reason}", markup=False)
+    done = f"{screen.counted(tally.rows, 'row')}; {screen.counted(tally.computed, 'score')} computed"
+    view.print(f"{done}, {tally.known} known from before", markup=False)
     for line in dict.fromkeys(plan.signatures.values()):
         view.print(line, markup=False, soft_wrap=True)
     sys.stdout.flush()

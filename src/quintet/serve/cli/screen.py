@@ -40,6 +40,11 @@ def plain_table(headers: Sequence[str], rows: Iterable[Sequence[Any]], right: Se
     return table
 
 
+def counted(count: int, noun: str) -> str:
+    """1 row, 2 rows."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def number(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:.3f}"
 

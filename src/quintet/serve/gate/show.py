@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from quintet.serve.cli.screen import shorten
+from quintet.serve.cli.screen import counted, shorten
 from quintet.serve.gate.judge import Check, Failing, Verdict
 
 _HEADERS = ("dimension", "limit", "mean", "95 % interval", "n", "verdict")
@@ -83,9 +83,10 @@ def _cells(check: Check) -> tuple[str, ...]:
 
 
 def _heading(check: Check) -> str:
-    what = "lost more than" if check.kind == "max-drop" else "are below" if check.kind == "min" else "are above"
+    verb = "is" if check.below == 1 else "are"
+    what = "lost more than" if check.kind == "max-drop" else f"{verb} {'below' if check.kind == 'min' else 'above'}"
     more = f", the worst {len(check.examples)}" if check.below > len(check.examples) else ""
-    return f"{check.dimension}: {check.below} of {check.n} examples {what} {check.limit:g}{more}"
+    return f"{check.dimension}: {check.below} of {counted(check.n, 'example')} {what} {check.limit:g}{more}"
 
 
 def _score(example: Failing) -> str:
@@ -98,7 +99,10 @@ def _p(p: float) -> str:
 
 def _notes(verdict: Verdict) -> list[str]:
     missing = {check.dimension: check.missing for check in verdict.checks if check.missing}
-    lines = [f"{count} rows were not judged on {name}" for name, count in missing.items()]
+    lines = [
+        f"{counted(count, 'row')} {'was' if count == 1 else 'were'} not judged on {name}"
+        for name, count in missing.items()
+    ]
     lines += verdict.signatures
     return ["", *lines] if lines else []
 

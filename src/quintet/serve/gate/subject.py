@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quintet.core.result import Result
-from quintet.core.score import Score
+from quintet.core.score import EMPTY_FIELDS, Score
 from quintet.errors import InputError, UnknownName
 from quintet.files.score_rows import OUTPUTS, read_score_rows, score_columns
 from quintet.serve.cli.screen import shorten, weakest
@@ -38,7 +38,8 @@ class Subject:
             raise InputError(f"no row has a score of {dimension}", self.name)
         if len(missing) and not skip_bad:
             what = (
-                f"{len(missing)} of {len(self.ids)} rows have no score of {dimension} (first: {self.ids[missing[0]]})"
+                f"{len(missing)} of {len(self.ids)} rows have no score of {dimension}, or one without the text that it"
+                f" needs (first: {self.ids[missing[0]]})"
             )
             raise InputError(what, self.name, "pass --skip-bad to judge the others")
 
@@ -56,8 +57,9 @@ def scored_file(path: str, dimensions: Sequence[str]) -> Subject:
         wrong = [row[name] for row, v in zip(rows, column, strict=True) if math.isnan(v) and _is_text(row.get(name))]
         if wrong:
             raise InputError(f"column {name} holds {shorten(str(wrong[0]), 30)!r}, which is no number", path)
-        # An endless score would carry the mean with it.
+        # An endless score would carry the mean with it, and one made without a needed text says nothing.
         column[~np.isfinite(column)] = math.nan
+        column[[_stored_empty(row, name) for row in rows]] = math.nan
     ids = tuple(str(row["id"]) for row in rows)
     evidence = {name: tuple(_stored_line(row, name) for row in rows) for name in dimensions}
     return Subject(path, ids, values, evidence, {})
@@ -71,12 +73,31 @@ def scored_now(result: Result, name: str, dimensions: Sequence[str]) -> Subject:
                 raise InputError(f"{dimension} was not scored: {why}", name)
             raise UnknownName(f"dimension scored in {name}", dimension, result.columns)
     ids = tuple(row.item.example.id if row.item.example else f"row {k}" for k, row in enumerate(result.rows, 1))
-    values = {d: np.array(result[d], dtype=np.float64) for d in dimensions}
+    values = {d: np.array([_judged(row.scores[d]) for row in result.rows], dtype=np.float64) for d in dimensions}
     evidence = {
         d: tuple(_line(row.scores[d], row.item.example.output if row.item.example else "") for row in result.rows)
         for d in dimensions
     }
     return Subject(name, ids, values, evidence, {d: result.signatures[d] for d in dimensions})
+
+
+def _judged(score: Score) -> float:
+    return math.nan if EMPTY_FIELDS & set(score.flags) else score.value
+
+
+def _stored_empty(row: Mapping[str, Any], dimension: str) -> bool:
+    """From the `notes` that `quintet score` writes: a list, in a CSV file as JSON."""
+    notes = _plain(row.get("notes"))
+    return isinstance(notes, Sequence) and any(f"{dimension}: {flag}" in notes for flag in EMPTY_FIELDS)
+
+
+def _plain(stored: Any) -> Any:
+    if not isinstance(stored, str):
+        return stored
+    try:
+        return json.loads(stored)
+    except ValueError:
+        return None
 
 
 def _line(score: Score, output: str) -> str:
@@ -86,12 +107,7 @@ def _line(score: Score, output: str) -> str:
 def _stored_line(row: Mapping[str, Any], dimension: str) -> str:
     """From the `evidence` column that `quintet score --evidence` writes, else the output itself."""
     output = next((str(row[name]) for name in OUTPUTS if row.get(name)), "")
-    stored = row.get("evidence")
-    if isinstance(stored, str):
-        try:
-            stored = json.loads(stored)
-        except ValueError:
-            stored = None
+    stored = _plain(row.get("evidence"))
     plain = stored.get(dimension) if isinstance(stored, Mapping) else None
     if not isinstance(plain, Mapping):
         return shorten(output, _WIDE)
