@@ -2,9 +2,9 @@
 
     python benchmarks/settings.py [--rounds 7]
 
-Sessions of the bundled evaluator run the same inputs (pairs of a sentence and a window, and of a summary and a large
-window) in turns, so that other work on the machine hits all alike; medians. Wall clock and processor time per 1,000
-sub-words, and what a session adds to the memory of a process of its own.
+Sessions of the bundled evaluator run the same inputs (sentences and summaries beside a window that was read before, a
+window, summaries by themselves) in turns, so that other work on the machine hits all alike; medians. Wall clock and
+processor time per 1,000 sub-words, and what a session adds to the memory of a process of its own.
 """
 
 from __future__ import annotations
@@ -23,8 +23,11 @@ import onnxruntime
 from made_up import machine
 
 from quintet.models.catalog import entry, verify
+from quintet.models.judge_states import as_inputs
 
-SHAPES = ((1, 120), (8, 120), (1, 384), (2, 384))
+SHAPES = ((1, 28, 312), (8, 28, 312), (3, 80, 312), (1, 312, 0), (3, 80, 0))
+"""Texts of a run, sub-words of each, sub-words of the grounds beside them."""
+STATES = (12, 2, 12, 32)
 Change = Callable[[onnxruntime.SessionOptions], None]
 LEVELS = onnxruntime.GraphOptimizationLevel
 
@@ -60,16 +63,18 @@ def session(change: Change) -> Any:
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
-def inputs(texts: int, length: int) -> dict[str, Any]:
-    ids = np.random.default_rng(length).integers(1000, 20000, (texts, length))
+def inputs(texts: int, length: int, beside: int) -> dict[str, Any]:
+    chance = np.random.default_rng(length)
+    ids = chance.integers(1000, 20000, (texts, length))
+    past = as_inputs(chance.standard_normal((*STATES[:3], beside, STATES[3]), np.float32))
     ones, zeros = np.ones_like(ids), np.zeros_like(ids)
     nothing = {"rows": np.zeros((0, 2), np.int64), "targets": np.zeros(0, np.int64)}
-    return {"ids": ids, "types": zeros, "mask": ones, "output_mask": ones, **nothing}
+    return {"ids": ids, "types": zeros, "mask": ones, "output_mask": ones, **past, **nothing}
 
 
 def run(opened: Any) -> None:
-    for texts, length in SHAPES:
-        opened.run(["heads", "nli", "words", "pooled"], inputs(texts, length))
+    for shape in SHAPES:
+        opened.run(["heads", "nli", "words", "pooled"], inputs(*shape))
 
 
 def memory(name: str) -> None:
@@ -101,7 +106,7 @@ def main() -> None:
             run(opened)
             if turn:  # the first one warms
                 taken[name].append((time.perf_counter() - wall, time.process_time() - processor))
-    thousands = sum(texts * length for texts, length in SHAPES) / 1000
+    thousands = sum(texts * length for texts, length, _ in SHAPES) / 1000
     base: tuple[float, ...] = ()
     for name, times in taken.items():
         found = tuple(statistics.median(column) / thousands for column in zip(*times, strict=True))
