@@ -8,8 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-FRESH = "fresh"
-"""A causal model's one output with the states of what it was given."""
 STATE_BYTES = 64 * 2**20
 """Memory for grounds already read; a sub-word takes 37 kB. Questions come sorted by their grounds, so a few suffice."""
 
