@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Task as ProgressTask
 from rich.table import Table
@@ -20,6 +21,8 @@ from quintet.core.item import Scored
 from quintet.core.score import Score, Span
 
 _WIDE = 120
+_GAP, _ROOM, _LONG, _NUMBER = 3, 30, 18, 6
+"""Blanks between columns, the least room for a line of evidence, the longest name that is not broken, a number."""
 
 
 def console(stderr: bool = False, wide: int = _WIDE) -> Console:
@@ -30,11 +33,10 @@ def console(stderr: bool = False, wide: int = _WIDE) -> Console:
 
 def plain_table(headers: Sequence[str], rows: Iterable[Sequence[Any]], right: Sequence[int] = ()) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for position, header in enumerate(headers):
-        # A name that is broken in two cannot be copied.
-        table.add_column(
-            header, justify="right" if position in right else "left", overflow="fold", no_wrap=position == 0
-        )
+    for position, name in enumerate(headers):
+        # A name that is broken in two cannot be copied, and a number over two lines cannot be read.
+        number = position in right
+        table.add_column(name, justify="right" if number else "left", overflow="fold", no_wrap=position == 0 or number)
     for row in rows:
         table.add_row(*(cell if isinstance(cell, Text) else Text(visible(str(cell))) for cell in row))
     return table
@@ -104,19 +106,58 @@ def _flags(scored: Scored) -> list[str]:
     return list(dict.fromkeys(flag for score in scored.scores.values() for flag in score.flags))
 
 
-def example_table(rows: Sequence[Scored], labels: Sequence[str]) -> Table:
-    lines, common = [], common_flags(rows)
-    for scored in rows:
-        example = scored.item.example
-        if example is None:
-            lines.append(["–", "–", *("–" for _ in labels), scored.item.problem])
-            continue
-        lowest = min(labels, key=lambda label: _sort_key(scored.scores[label]), default=None)
-        flags = [flag for flag in _flags(scored) if flag not in common]
-        words = flags[0] if flags else weakest(scored.scores[lowest], example.output) if lowest else ""
-        values = [number(scored.scores[label].value) for label in labels]
-        lines.append([example.id, example.system or "", *values, words])
-    return plain_table(["id", "system", *labels, "evidence"], lines, right=range(2, 2 + len(labels)))
+def example_table(rows: Sequence[Scored], labels: Sequence[str], width: int = _WIDE) -> RenderableType:
+    """Scores with a line of evidence beside them, or below in a table of its own where names leave no room for it."""
+    common = common_flags(rows)
+    ids, systems, words, *values = zip(*(_cells(scored, labels, common) for scored in rows), strict=True)
+    names = [header(label) for label in labels]
+    taken = sum(_widest([name, *column]) + _GAP for name, column in zip(names, values, strict=True))
+    first = {"id": ids, "system": systems} if any(systems) else {"id": ids}
+    if _beside(first) + taken > width:
+        # The table of means has the systems, too; here their names would crowd out the scores.
+        first = {"id": ids}
+    numbers = range(len(first), len(first) + len(names))
+    if width - _beside(first) - taken >= _ROOM:
+        columns = [*first.values(), *values, words]
+        return plain_table([*first, *names, "evidence"], zip(*columns, strict=True), right=numbers)
+    if _beside(first) + taken > width:
+        room = (width - _beside(first)) // max(1, len(names)) - _GAP
+        names = [_cropped(name, max(room, _NUMBER)) for name in names]
+    above = plain_table([*first, *names], zip(*first.values(), *values, strict=True), right=numbers)
+    below = plain_table(["id", "evidence"], [pair for pair in zip(ids, words, strict=True) if pair[1]])
+    return Group(above, Text(""), below)
+
+
+def _cells(scored: Scored, labels: Sequence[str], common: Sequence[str]) -> list[str]:
+    """Id, system, evidence, then the scores."""
+    example = scored.item.example
+    if example is None:
+        return ["–", "", scored.item.problem, *("–" for _ in labels)]
+    lowest = min(labels, key=lambda label: _sort_key(scored.scores[label]), default=None)
+    flags = [flag for flag in _flags(scored) if flag not in common]
+    words = flags[0] if flags else weakest(scored.scores[lowest], example.output) if lowest else ""
+    return [example.id, example.system or "", words, *(number(scored.scores[label].value) for label in labels)]
+
+
+def _beside(columns: Mapping[str, Sequence[str]]) -> int:
+    return sum(_widest([name, *column]) + _GAP for name, column in columns.items())
+
+
+def _widest(cells: Iterable[str]) -> int:
+    return max(len(part) for cell in cells for part in cell.split("\n"))
+
+
+def _cropped(name: str, width: int) -> str:
+    return "\n".join(part if len(part) <= width else part[: width - 1] + "…" for part in name.split("\n"))
+
+
+def header(label: str) -> str:
+    """A long name in lines, broken where its parts end."""
+    for marks in ("/:,", "-"):
+        parts = label.split("\n")
+        if max(map(len, parts)) > _LONG:
+            label = "\n".join(re.sub(f"(?<=[{marks}])(?=.)", "\n", part) for part in parts)
+    return label
 
 
 def _sort_key(score: Score) -> tuple[bool, float]:
