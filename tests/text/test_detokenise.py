@@ -25,6 +25,30 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
+SIGNS = "\u2605\u2605\u2606 \u2713 \u2022 \u20ac5, \u00bd \u2192 \u00a9 2020\u2122"
+ENGLAND = "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
+PICTURES = {
+    "Great game \U0001f389!": "Great game!",
+    "\U0001f468\u200d\U0001f469\u200d\U0001f467 came, I \u2764\ufe0f it \U0001f44d\U0001f3fd": "came, I it",
+    f"From \U0001f1e9\U0001f1ea and {ENGLAND}.": "From and.",
+    "Press 1\ufe0f\u20e3 or #\ufe0f\u20e3.": "Press 1 or #.",
+    SIGNS: SIGNS,
+    "\U0001f642": "",
+}
+"""Text with emoji, and what is left without them; signs that are no emoji stay."""
+
+
+@pytest.mark.parametrize("text", PICTURES)
+def test_emoji_are_left_out_where_they_are_not_wanted(text: str) -> None:
+    assert detokenise(text, emoji=False) == PICTURES[text]
+    traced = detokenise_with_places(text, emoji=False)
+    assert traced.text == PICTURES[text]
+    for place, character in enumerate(traced.text):
+        assert character == " " or character in text[slice(*traced.span(place, place + 1))]
+    if text.startswith("\U0001f642"):
+        assert detokenise(text) == text
+
+
 @pytest.mark.parametrize("text", GOLDEN)
 def test_the_form_it_comes_to(text: str) -> None:
     assert detokenise(text) == GOLDEN[text]
@@ -35,10 +59,10 @@ def test_plain_text_stays() -> None:
     assert detokenise(text) == text
 
 
-@given(st.lists(PIECES, max_size=30).map("".join))
-def test_both_ways_of_doing_it_agree_and_every_character_has_its_place(text: str) -> None:
-    traced = detokenise_with_places(text)
-    assert traced.text == detokenise(text)
+@given(st.lists(PIECES, max_size=30).map("".join), st.booleans())
+def test_both_ways_of_doing_it_agree_and_every_character_has_its_place(text: str, emoji: bool) -> None:
+    traced = detokenise_with_places(text, emoji)
+    assert traced.text == detokenise(text, emoji)
     assert len(traced.starts) == len(traced.ends) == len(traced.text)
     assert all(0 <= start < end <= len(text) for start, end in zip(traced.starts, traced.ends, strict=True))
     assert list(traced.starts) == sorted(traced.starts)

@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from quintet.text.emoji import EMOJI
+
 Edit = tuple[int, int, str]
 """text[start:end] becomes the string."""
 Step = Callable[[str], Iterable[Edit]]
@@ -27,18 +29,19 @@ class Detokenised:
         return (self.starts[start], self.ends[end - 1]) if end > start else (0, 0)
 
 
-def detokenise(text: str) -> str:
+def detokenise(text: str, emoji: bool = True) -> str:
     """The text alone, where nobody needs the places."""
-    for step in _STEPS:
+    for step in _STEPS if emoji else _WITHOUT_EMOJI:
         edits = list(step(text))
         if edits:
             text = _apply(text, edits)
     return text
 
 
-def detokenise_with_places(text: str) -> Detokenised:
+def detokenise_with_places(text: str, emoji: bool = True) -> Detokenised:
+    """`emoji`: whether they stay; no model of ours knows what they say."""
     starts, ends = list(range(len(text))), list(range(1, len(text) + 1))
-    for step in _STEPS:
+    for step in _STEPS if emoji else _WITHOUT_EMOJI:
         edits = list(step(text))
         if edits:
             starts, ends = _moved(text, edits, starts, ends)
@@ -76,7 +79,7 @@ def _moved(text: str, edits: list[Edit], starts: list[int], ends: list[int]) -> 
     return new_starts + starts[at:], new_ends + ends[at:]
 
 
-def _replace(pattern: str, new: str | Callable[[re.Match[str]], str], flags: int = 0) -> Step:
+def _replace(pattern: str | re.Pattern[str], new: str | Callable[[re.Match[str]], str], flags: int = 0) -> Step:
     compiled = re.compile(pattern, flags)
     if isinstance(new, str):
         return lambda text: [(m.start(), m.end(), m.expand(new)) for m in compiled.finditer(text)]
@@ -128,3 +131,4 @@ _STEPS: tuple[Step, ...] = (
     _replace(r" +([,.;:!?%)\]])", r"\1"),
     _replace(r"([(\[$#]) +", r"\1"),
 )
+_WITHOUT_EMOJI: tuple[Step, ...] = (_replace(EMOJI, " "), *_STEPS)

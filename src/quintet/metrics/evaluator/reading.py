@@ -66,7 +66,7 @@ def read_output(text: str) -> Output:
 
 
 def _read_output(text: str) -> Output:
-    places = detokenise_with_places(text)
+    places = detokenise_with_places(text, emoji=False)
     plain = places.text or _NOTHING_LEFT
     return Output(plain, places, tuple(sentences(plain, "line")) or (Piece(plain, 0, len(plain)),))
 
@@ -77,12 +77,12 @@ def read_document(text: str) -> tuple[str, ...]:
 
 
 def _read_document(text: str) -> tuple[str, ...]:
-    lines = (detokenise(line) for line in text.split("\n"))
+    lines = (detokenise(line, emoji=False) for line in text.split("\n"))
     return tuple(piece.text for line in lines for piece in sentences(line, "line"))
 
 
 def read_plain(text: str) -> str:
-    return memory.once(("plain", text), lambda: detokenise(text))
+    return memory.once(("plain", text), lambda: detokenise(text, emoji=False))
 
 
 def fact_of(example: Example) -> str:
