@@ -45,3 +45,15 @@ def test_version_is_no_slower_than_four_bare_pythons() -> None:
     # A ratio within one run, not a time: the issue's own measure.
     script = "from quintet.serve.cli import main; main(['--version'])"
     assert seconds([sys.executable, "-c", script]) < 4 * seconds([sys.executable, "-c", "pass"])
+
+
+def test_the_bare_command_shows_its_help_and_a_mistake_names_the_help_of_its_command() -> None:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, "-m", "quintet", *arguments], capture_output=True, text=True)
+
+    bare = run()
+    assert bare.returncode == 0
+    assert bare.stdout == run("--help").stdout
+    assert "..." not in bare.stdout.partition("Commands:")[2], "every command is told in one line"
+    mistake = run("score")
+    assert (mistake.returncode, mistake.stderr) == (2, "quintet: Missing argument 'FILE'. (see quintet score --help)\n")

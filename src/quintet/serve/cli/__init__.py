@@ -11,7 +11,7 @@ from quintet._version import __version__
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of the `quintet` command: runs it and exits with its code."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     if given in (["--version"], ["-V"]):
         print(f"quintet {__version__}")
         return
@@ -59,7 +59,8 @@ def _run(given: list[str]) -> int:
         return _say(f"the output cannot be written ({error.strerror or error})", 2)
     except Exception as error:
         if hasattr(error, "format_message"):  # a usage error; typer may carry its own copy of click
-            return _say(f"{error.format_message()} (see quintet --help)", 2)
+            command = getattr(getattr(error, "ctx", None), "command_path", None) or "quintet"
+            return _say(f"{error.format_message()} (see {command} --help)", 2)
         if os.environ.get("QUINTET_DEBUG"):
             raise
         return _say(f"internal error: {type(error).__name__}: {error}; set QUINTET_DEBUG=1 for details", 1)

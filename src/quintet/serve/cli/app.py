@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import typer
 
 from quintet._version import __version__
@@ -30,16 +32,20 @@ def program(
     pass
 
 
-app.command("score")(score.score)
-app.command("explain")(explain.explain)
-app.command("bench")(bench.bench)
-app.command("calibrate")(calibrate.calibrate)
-app.command("compare")(compare.compare)
-app.command("gate")(gate.gate)
-app.command("data")(data.data)
-app.command("people")(people.people)
-app.command("metrics")(inventory.metrics)
-app.command("train")(train.train)
-app.add_typer(inventory.models_app, name="models")
-app.command("tasks")(inventory.tasks)
-app.command("serve")(http.serve)
+_COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
+    "score": (score.score, "Score every row of a file."),
+    "explain": (explain.explain, "Show why one row got its scores."),
+    "compare": (compare.compare, "Which of two or more systems is better, with tests."),
+    "gate": (gate.gate, "Fail where scores fall short or have dropped: for CI."),
+    "calibrate": (calibrate.calibrate, "Put scores on the scale of your own labels."),
+    "bench": (bench.bench, "How well metrics agree with people."),
+    "people": (people.people, "How well people agree with people."),
+    "tasks": (inventory.tasks, "The tasks and their dimensions."),
+    "metrics": (inventory.metrics, "The metrics: what each needs, its range, its paper."),
+    "data": (data.data, "The benchmark sets."),
+    "train": (train.train, "Train a model by a recipe."),
+    "serve": (http.serve, "Score over HTTP, with a page to try it."),
+}
+for name, (function, summary) in _COMMANDS.items():
+    app.command(name, short_help=summary)(function)
+app.add_typer(inventory.models_app, name="models", short_help="The bundled models; convert a checkpoint.")

@@ -23,26 +23,39 @@ _WORTH_SAYING = 5.0
 """Seconds."""
 LEVELS = ("pooled", "by document", "by system")
 
-Sets = Annotated[list[str], typer.Argument(help="Benchmark sets by name: see quintet data.")]
+Sets = Annotated[list[str], typer.Argument(metavar="SET", help="Benchmark sets by name: see quintet data.")]
 ScoreFiles = Annotated[
     list[str] | None,
     typer.Option(
         "--scores",
+        metavar="[NAME=]FILE",
         help="A file of scores made elsewhere (FILE or NAME=FILE), matched by id; 'authors' for published ones.",
     ),
 ]
 Level = Annotated[
-    str | None, typer.Option("--level", help="pooled, by document or by system; default: as published for the set.")
+    str | None,
+    typer.Option(
+        "--level", metavar="NAME", help="pooled, by document or by system; default: as published for the set."
+    ),
 ]
 Exclude = Annotated[
-    list[str] | None, typer.Option("--exclude-systems", help="Leave the outputs of this system out; may be repeated.")
+    list[str] | None,
+    typer.Option("--exclude-systems", metavar="NAME", help="Leave the outputs of this system out; may be repeated."),
 ]
-Format = Annotated[str, typer.Option("--format", "-f", help="text, markdown, latex, csv or json.")]
-Plot = Annotated[str | None, typer.Option("--plot", help="Draw the figures (PNG and SVG) into this folder.")]
-Data = Annotated[str | None, typer.Option("--data", help="The folder that holds the benchmark files.")]
-Variant = Annotated[str, typer.Option("--variant", help="Another form of the same items, where a set has one.")]
-Statistics = Annotated[str, typer.Option("--stats", help="pearson, spearman, kendall, accuracy: what tables show.")]
-Baseline = Annotated[str, typer.Option("--baseline", help="Test every other metric against this one.")]
+Format = Annotated[str, typer.Option("--format", "-f", metavar="NAME", help="text, markdown, latex, csv or json.")]
+Plot = Annotated[
+    str | None, typer.Option("--plot", metavar="FOLDER", help="Draw the figures (PNG and SVG) into this folder.")
+]
+Data = Annotated[
+    str | None, typer.Option("--data", metavar="FOLDER", help="The folder that holds the benchmark files.")
+]
+Variant = Annotated[
+    str, typer.Option("--variant", metavar="NAME", help="Another form of the same items, where a set has one.")
+]
+Statistics = Annotated[
+    str, typer.Option("--stats", metavar="NAME", help="pearson, spearman, kendall, accuracy: what tables show.")
+]
+Baseline = Annotated[str, typer.Option("--baseline", metavar="NAME", help="Test every other metric against this one.")]
 
 
 def bench(

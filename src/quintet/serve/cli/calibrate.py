@@ -16,24 +16,45 @@ FORMATS = ("text", "json")
 
 Labels = Annotated[
     str,
-    typer.Option("--labels", help="DIMENSION=COLUMN,…: ratings, or yes/no; COLUMN alone where there is one dimension."),
+    typer.Option(
+        "--labels",
+        metavar="DIMENSION=COLUMN,…",
+        help="Ratings, or yes/no; COLUMN alone where there is one dimension.",
+    ),
 ]
 Scores = Annotated[
-    str | None, typer.Option("--scores", help="DIMENSION=COLUMN,…: scores that FILE has already; nothing is scored.")
+    str | None,
+    typer.Option(
+        "--scores",
+        metavar="DIMENSION=COLUMN,…",
+        help="Scores that FILE has already; nothing is scored.",
+    ),
 ]
-Out = Annotated[str, typer.Option("--out", "-o", help="Where the calibration is written (JSON).")]
+Out = Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="Where the calibration is written (JSON).")]
 Accept = Annotated[
-    str | None, typer.Option("--accept", help="The lowest rating that is good enough: NUMBER or DIMENSION=NUMBER,….")
+    str | None,
+    typer.Option(
+        "--accept", metavar="NUMBER", help="The lowest rating that is good enough: NUMBER or DIMENSION=NUMBER,…."
+    ),
 ]
 Precision = Annotated[
-    float | None, typer.Option("--precision", help="Choose the threshold so that this share of the accepted is good.")
+    float | None,
+    typer.Option(
+        "--precision", metavar="SHARE", help="Choose the threshold so that this share of the accepted is good."
+    ),
 ]
 Recall = Annotated[
-    float | None, typer.Option("--recall", help="Choose the threshold so that this share of the good is accepted.")
+    float | None,
+    typer.Option("--recall", metavar="SHARE", help="Choose the threshold so that this share of the good is accepted."),
 ]
-Scale = Annotated[str | None, typer.Option("--scale", help="The ends of your rating scale: 1,5; default: as found.")]
-Lower = Annotated[str | None, typer.Option("--lower-is-better", help="Dimensions where less is better, by commas.")]
-Format = Annotated[str, typer.Option("--format", "-f", help="text or json.")]
+Scale = Annotated[
+    str | None,
+    typer.Option("--scale", metavar="LOW,HIGH", help="The ends of your rating scale: 1,5; default: as found."),
+]
+Lower = Annotated[
+    str | None, typer.Option("--lower-is-better", metavar="NAME,…", help="Dimensions where less is better, by commas.")
+]
+Format = Annotated[str, typer.Option("--format", "-f", metavar="NAME", help="text or json.")]
 
 
 def calibrate(

@@ -11,11 +11,15 @@ from quintet.serve.cli import options
 
 Files = Annotated[
     list[str],
-    typer.Argument(help="Scored files, one per system (NAME=FILE or FILE), or one file with a system column."),
+    typer.Argument(
+        metavar="FILE", help="Scored files, one per system (NAME=FILE or FILE), or one file with a system column."
+    ),
 ]
-Format = Annotated[str, typer.Option("--format", "-f", help="text, markdown, latex, csv or json.")]
-Lower = Annotated[str | None, typer.Option("--lower-is-better", help="Dimensions where less is better, by commas.")]
-Tie = Annotated[float, typer.Option("--tie", min=0.0, help="Scores this close count as equal.")]
+Format = Annotated[str, typer.Option("--format", "-f", metavar="NAME", help="text, markdown, latex, csv or json.")]
+Lower = Annotated[
+    str | None, typer.Option("--lower-is-better", metavar="NAME,…", help="Dimensions where less is better, by commas.")
+]
+Tie = Annotated[float, typer.Option("--tie", metavar="NUMBER", min=0.0, help="Scores this close count as equal.")]
 Common = Annotated[bool, typer.Option("--common-only", help="Go on with the shared ids where the files' ids differ.")]
 
 

@@ -11,11 +11,14 @@ from quintet.serve.cli import screen
 from quintet.serve.cli.bench import Data, Variant
 
 Export = Annotated[
-    str | None, typer.Option("--export", help="Write the set of this name to --out, ready for quintet score.")
+    str | None,
+    typer.Option("--export", metavar="NAME", help="Write the set of this name to --out, ready for quintet score."),
 ]
-Out = Annotated[str, typer.Option("--out", "-o", help="Where --export writes; the ending names the format.")]
+Out = Annotated[
+    str, typer.Option("--out", "-o", metavar="FILE", help="Where --export writes; the ending names the format.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Everything that is known, as JSON.")]
-Show = Annotated[str | None, typer.Option("--show", help="All that is known about one set.")]
+Show = Annotated[str | None, typer.Option("--show", metavar="NAME", help="All that is known about one set.")]
 
 
 def data(

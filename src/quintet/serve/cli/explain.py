@@ -18,10 +18,12 @@ from quintet.errors import InputError, UnknownName
 from quintet.serve.cli import options, screen
 
 Id = Annotated[
-    str | None, typer.Option("--id", help="The id of the row; its number, counted from 1, where rows have none.")
+    str | None,
+    typer.Option("--id", metavar="ID", help="The id of the row; its number, counted from 1, where rows have none."),
 ]
 Row = Annotated[
-    int | None, typer.Option("--row", min=1, help="The row by its number, counted from 1, whatever its id.")
+    int | None,
+    typer.Option("--row", metavar="N", min=1, help="The row by its number, counted from 1, whatever its id."),
 ]
 SHOWN_SUPPORT = 8
 SHOWN_ROWS = 8

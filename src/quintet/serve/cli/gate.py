@@ -16,21 +16,34 @@ from quintet.serve.cli.spent import spent
 if TYPE_CHECKING:
     from quintet.serve.gate.subject import Subject
 
-File = Annotated[str, typer.Argument(help="A scored file, or with --task or --metric one that is scored now.")]
-Limits = list[str] | None
-Min = Annotated[Limits, typer.Option("--min", help="DIMENSION=NUMBER: the mean must be at least this.")]
-Max = Annotated[Limits, typer.Option("--max", help="DIMENSION=NUMBER: the mean must be at most this.")]
-MaxDrop = Annotated[
-    Limits, typer.Option("--max-drop", help="DIMENSION=NUMBER: fails when the mean fell significantly more than this.")
+File = Annotated[
+    str, typer.Argument(metavar="FILE", help="A scored file, or with --task or --metric one that is scored now.")
 ]
-Baseline = Annotated[str | None, typer.Option("--baseline", help="The scores of before, matched by id.")]
+Limits = list[str] | None
+Min = Annotated[
+    Limits, typer.Option("--min", metavar="DIMENSION=NUMBER", help="The mean must be at least this; may be repeated.")
+]
+Max = Annotated[Limits, typer.Option("--max", metavar="DIMENSION=NUMBER", help="The mean must be at most this.")]
+MaxDrop = Annotated[
+    Limits,
+    typer.Option(
+        "--max-drop",
+        metavar="DIMENSION=NUMBER",
+        help="Fails when the mean fell significantly more than this.",
+    ),
+]
+Baseline = Annotated[
+    str | None, typer.Option("--baseline", metavar="FILE", help="The scores of before, matched by id.")
+]
 ScoredBaseline = Annotated[
     bool, typer.Option("--scored-baseline", help="With --task: take the baseline's scores as they stand.")
 ]
-Format = Annotated[str, typer.Option("--format", "-f", help="text, markdown or json.")]
-Show = Annotated[int, typer.Option("--show", min=0, help="Failing examples shown for each limit.")]
-Alpha = Annotated[float, typer.Option("--alpha", help="How small p must be for a drop to count.")]
-Lower = Annotated[str | None, typer.Option("--lower-is-better", help="Dimensions where less is better, by commas.")]
+Format = Annotated[str, typer.Option("--format", "-f", metavar="NAME", help="text, markdown or json.")]
+Show = Annotated[int, typer.Option("--show", metavar="N", min=0, help="Failing examples shown for each limit.")]
+Alpha = Annotated[float, typer.Option("--alpha", metavar="NUMBER", help="How small p must be for a drop to count.")]
+Lower = Annotated[
+    str | None, typer.Option("--lower-is-better", metavar="NAME,…", help="Dimensions where less is better, by commas.")
+]
 Common = Annotated[bool, typer.Option("--common-only", help="Go on with the shared ids where the files' ids differ.")]
 
 

@@ -74,7 +74,7 @@ def models(context: typer.Context, json_: AsJson = False) -> None:
         {
             "name": f"bundled:{model.name}",
             "role": model.role,
-            "size": f"{model.size / 1e6:.0f} MB",
+            "size": f"{model.size / 1e6:.0f} MB" if model.size >= 1e6 else f"{model.size / 1e3:.0f} kB",
             "licence": model.licence,
             "state": model.state(),
             "sha256": model.files[0].sha256,
@@ -91,12 +91,15 @@ def models(context: typer.Context, json_: AsJson = False) -> None:
         raise QuintetError(f"{', '.join(altered)}: not as shipped; install quintet again")
 
 
-@models_app.command("convert")
+@models_app.command("convert", short_help="Original checkpoints to safetensors, once.")
 def convert(
-    source: Annotated[str, typer.Argument(help="A checkpoint file or folder, or hf:NAME@REVISION.")],
-    out: Annotated[str, typer.Argument(help="A new folder, to be opened as dir:OUT.")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A checkpoint file or folder, or hf:NAME@REVISION.")],
+    out: Annotated[str, typer.Argument(metavar="OUT", help="A new folder, to be opened as dir:OUT.")],
     base: Annotated[
-        str | None, typer.Option("--base", help="Folder with config.json and tokenizer of the model it was tuned from.")
+        str | None,
+        typer.Option(
+            "--base", metavar="FOLDER", help="Folder with config.json and tokenizer of the model it was tuned from."
+        ),
     ] = None,
 ) -> None:
     """Original CTC, USR, GRUEN or T5 checkpoints to safetensors, once; only tensors are loaded, never code."""
@@ -116,4 +119,6 @@ def tasks(task_file: options.TaskFile = None) -> None:
         for name, wanted in task.dimensions.items():
             needs = ", ".join(wanted.dimension.needs) or "nothing"
             rows.append([task.name, name, needs, wanted.metric or "–", wanted.dimension.question])
-    screen.console().print(screen.plain_table(["task", "dimension", "needs", "metric", "question"], rows))
+    screen.console().print(
+        screen.plain_table(["task", "dimension", "needs", "metric", "question"], rows, whole=(0, 1, 3))
+    )

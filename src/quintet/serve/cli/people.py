@@ -11,7 +11,9 @@ from quintet import api
 from quintet.serve.cli import screen
 from quintet.serve.cli.bench import Data
 
-Set = Annotated[str, typer.Argument(help="A set with single ratings: topical_chat, persona_chat, fed_turn, …")]
+Set = Annotated[
+    str, typer.Argument(metavar="SET", help="A set with single ratings: topical_chat, persona_chat, fed_turn, …")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON, for scripts.")]
 
 

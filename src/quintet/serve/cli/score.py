@@ -27,12 +27,22 @@ if TYPE_CHECKING:
 FORMATS = ("table", "jsonl", "csv", "tsv", "parquet")
 SHOWN_ROWS = 20
 
-Out = Annotated[str | None, typer.Option("--out", "-o", help="Write rows here; the name's ending names the format.")]
-Format = Annotated[str | None, typer.Option("--format", "-f", help="table, jsonl, csv, tsv or parquet.")]
-Report = Annotated[str | None, typer.Option("--report", help="Write a page with charts and evidence: FILE.html.")]
+Out = Annotated[
+    str | None, typer.Option("--out", "-o", metavar="FILE", help="Write rows here; the name's ending names the format.")
+]
+Format = Annotated[
+    str | None, typer.Option("--format", "-f", metavar="NAME", help="table, jsonl, csv, tsv or parquet.")
+]
+Report = Annotated[
+    str | None, typer.Option("--report", metavar="FILE", help="Write a page with charts and evidence: FILE.html.")
+]
 Evidence = Annotated[bool, typer.Option("--evidence", help="Write the evidence for each score beside it.")]
-Workers = Annotated[int, typer.Option("--workers", min=1, help="Processes that share the work; same results.")]
-Engine = Annotated[str | None, typer.Option("--engine", help="ray or ray:ADDRESS: a cluster does it; same results.")]
+Workers = Annotated[
+    int, typer.Option("--workers", metavar="N", min=1, help="Processes that share the work; same results.")
+]
+Engine = Annotated[
+    str | None, typer.Option("--engine", metavar="NAME", help="ray or ray:ADDRESS: a cluster does it; same results.")
+]
 
 
 def score(

@@ -31,12 +31,17 @@ def console(stderr: bool = False, wide: int = _WIDE) -> Console:
     return Console(file=stream, width=None if stream.isatty() else wide, highlight=False, soft_wrap=False)
 
 
-def plain_table(headers: Sequence[str], rows: Iterable[Sequence[Any]], right: Sequence[int] = ()) -> Table:
+def plain_table(
+    headers: Sequence[str], rows: Iterable[Sequence[Any]], right: Sequence[int] = (), whole: Sequence[int] = (0,)
+) -> Table:
+    """`right`: columns of numbers; `whole`: columns of names."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for position, name in enumerate(headers):
         # A name that is broken in two cannot be copied, and a number over two lines cannot be read.
         number = position in right
-        table.add_column(name, justify="right" if number else "left", overflow="fold", no_wrap=position == 0 or number)
+        table.add_column(
+            name, justify="right" if number else "left", overflow="fold", no_wrap=position in whole or number
+        )
     for row in rows:
         table.add_row(*(cell if isinstance(cell, Text) else Text(visible(str(cell))) for cell in row))
     return table

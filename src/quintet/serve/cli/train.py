@@ -8,11 +8,17 @@ from typing import Annotated
 
 import typer
 
-Recipe = Annotated[str, typer.Argument(help="A bundled recipe by name, or the path of a TOML file.")]
-Data = Annotated[str | None, typer.Option("--data", help="The folder that holds the training corpora.")]
-Out = Annotated[str, typer.Option("--out", "-o", help="Where the model, its checkpoints and the loss curve go.")]
+Recipe = Annotated[str, typer.Argument(metavar="RECIPE", help="A bundled recipe by name, or the path of a TOML file.")]
+Data = Annotated[
+    str | None, typer.Option("--data", metavar="FOLDER", help="The folder that holds the training corpora.")
+]
+Out = Annotated[
+    str, typer.Option("--out", "-o", metavar="FOLDER", help="Where the model, its checkpoints and the loss curve go.")
+]
 Smoke = Annotated[bool, typer.Option("--smoke", help="The tiny version of the recipe: minutes on a CPU.")]
-Start = Annotated[str, typer.Option("--start", help="The folder of a model to start from, instead of the recipe's.")]
+Start = Annotated[
+    str, typer.Option("--start", metavar="MODEL", help="The folder of a model to start from, instead of the recipe's.")
+]
 Onnx = Annotated[bool, typer.Option("--onnx", help="Write an ONNX file beside the weights.")]
 Private = Annotated[
     bool, typer.Option("--private", help="Also learn from corpora whose terms forbid giving the weights away.")

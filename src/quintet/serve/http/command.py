@@ -13,20 +13,34 @@ from quintet.serve.http.settings import Limits, Settings
 
 _DEFAULT = Limits()
 
-Host = Annotated[str, typer.Option("--host", help="Where to listen; anything but this machine itself needs a token.")]
-Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any free port.")]
-Token = Annotated[
-    str | None, typer.Option("--token", envvar="QUINTET_TOKEN", help="Bearer token that requests must carry.")
+Host = Annotated[
+    str,
+    typer.Option("--host", metavar="ADDRESS", help="Where to listen; anything but this machine itself needs a token."),
 ]
-TokenFile = Annotated[str | None, typer.Option("--token-file", help="A file whose first line is the token.")]
-Warm = Annotated[list[str] | None, typer.Option("--warm", help="A task whose models are opened before it is ready.")]
-MaxBytes = Annotated[int, typer.Option("--max-bytes", min=1024, help="Bytes of one request.")]
-MaxRows = Annotated[int, typer.Option("--max-rows", min=1, help="Examples of one request.")]
-MaxCharacters = Annotated[int, typer.Option("--max-characters", min=1, help="Characters of one text.")]
-MaxConcurrent = Annotated[int, typer.Option("--max-concurrent", min=1, help="Requests at once; more get 429.")]
-MaxQueue = Annotated[int, typer.Option("--max-queue", min=1, help="Examples waiting; more get 429.")]
-Timeout = Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds until an answer; later is 504.")]
-BodyTimeout = Annotated[float, typer.Option("--body-timeout", min=0.1, help="Seconds for a request to arrive.")]
+Port = Annotated[int, typer.Option("--port", metavar="N", min=0, max=65535, help="0 takes any free port.")]
+Token = Annotated[
+    str | None,
+    typer.Option("--token", metavar="TOKEN", envvar="QUINTET_TOKEN", help="Bearer token that requests must carry."),
+]
+TokenFile = Annotated[
+    str | None, typer.Option("--token-file", metavar="FILE", help="A file whose first line is the token.")
+]
+Warm = Annotated[
+    list[str] | None, typer.Option("--warm", metavar="TASK", help="A task whose models are opened before it is ready.")
+]
+MaxBytes = Annotated[int, typer.Option("--max-bytes", metavar="N", min=1024, help="Bytes of one request.")]
+MaxRows = Annotated[int, typer.Option("--max-rows", metavar="N", min=1, help="Examples of one request.")]
+MaxCharacters = Annotated[int, typer.Option("--max-characters", metavar="N", min=1, help="Characters of one text.")]
+MaxConcurrent = Annotated[
+    int, typer.Option("--max-concurrent", metavar="N", min=1, help="Requests at once; more get 429.")
+]
+MaxQueue = Annotated[int, typer.Option("--max-queue", metavar="N", min=1, help="Examples waiting; more get 429.")]
+Timeout = Annotated[
+    float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="Seconds until an answer; later is 504.")
+]
+BodyTimeout = Annotated[
+    float, typer.Option("--body-timeout", metavar="SECONDS", min=0.1, help="Seconds for a request to arrive.")
+]
 
 
 def serve(
