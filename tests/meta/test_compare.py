@@ -36,6 +36,15 @@ def test_a_clear_difference_is_settled():
     assert (length.better, length.more, length.superiority) == ("", None, 0.5)
 
 
+def test_few_pairs_are_told_how_many_the_test_itself_needs():
+    """Four pairs cannot be significant, nor can five; the size of the effect alone would ask for one more."""
+    high = {f"d{k}": np.array([0.9, 0.91, 0.92, 0.93]) for k in range(12)}
+    low = {name: values - 0.5 - np.array([0, 0.001, 0, 0.002]) for name, values in high.items()}
+    found = compare([System("a", high, tuple("wxyz")), System("b", low, tuple("wxyz"))])
+    assert all(each.more == 5 for each in found)
+    assert 12 * 2 * 0.5**9 < 0.05 <= 12 * 2 * 0.5**8
+
+
 def test_an_unclear_difference_says_how_many_more():
     gaps = np.tile([0.11, -0.1], 30)
     (found,) = compare([System("a", {"fluency": BASE + gaps}, IDS), System("b", {"fluency": BASE}, IDS)])

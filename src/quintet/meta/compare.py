@@ -237,7 +237,9 @@ def _settle(found: list[Difference], lower_is_better: Collection[str], alpha: fl
 
 def _more(each: Difference, alpha: float, power: float) -> int | None:
     needed = examples_needed(each.effect, alpha, power)
-    return None if needed is None else max(1, needed - each.n)
+    # However large the difference, n pairs cannot give a p below 2 / 2^n: all signs alike, or all the other way.
+    fewest = math.floor(math.log2(2.0 / alpha)) + 1
+    return None if needed is None else max(1, max(needed, fewest) - each.n)
 
 
 def examples_needed(effect: float, alpha: float = 0.05, power: float = 0.8) -> int | None:
