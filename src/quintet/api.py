@@ -98,7 +98,10 @@ def make_plan(
         named = [metrics] if isinstance(metrics, str) else metrics
         return plan_metrics(named, registry, model, fast)
     if task is None:
-        raise InputError("neither a task nor a metric was named", todo="give --task or --metric (see quintet metrics)")
+        raise InputError(
+            "neither a task nor a metric was named",
+            todo="give --task (see quintet tasks) or --metric (see quintet metrics)",
+        )
     chosen = find_task(task, None if task_file is None else Path(task_file))
     try:
         return plan_task(chosen, dims, registry, None if present is None else set(present), model, fast)

@@ -141,7 +141,8 @@ def _report(plan: Plan, shown: Sequence[Scored], summary: Summary, tally: Tally,
             view.print(f"rows above: {'; '.join(common)}", markup=False)
         if tally.rows > len(shown):
             more = screen.counted(tally.rows - len(shown), "more row")
-            view.print(f"… {more}; --out FILE writes them all\n", markup=False)
+            view.print(f"… {more}; --out FILE writes them all", markup=False)
+        view.print()
     view.print(summary.table())
     for name, reason in plan.left_out.items():
         view.print(f"not scored: {name}: {reason}", markup=False)

@@ -30,9 +30,14 @@ class Summary:
         rows = []
         for label in self._labels:
             everything = [value for values in self._values[label].values() for value in values]
-            rows.append([label, "all" if systems else "", *_cells(everything)])
+            rows.append([label, "all", *_cells(everything)])
             rows += [["", name, *_cells(self._values[label].get(name, []))] for name in systems if len(systems) > 1]
-        return plain_table(["dimension", "system", "n", "mean", "95 % interval"], rows, right=(2, 3, 4))
+        headers = ["dimension", "system", "n", "mean", "95 % interval"]
+        if len(systems) < 2:
+            # One column less to wonder about.
+            del headers[1]
+            rows = [[row[0], *row[2:]] for row in rows]
+        return plain_table(headers, rows, right=range(len(headers) - 3, len(headers)))
 
 
 def _cells(values: list[float]) -> list[str]:
