@@ -2,11 +2,11 @@
 
     python scripts/build_evaluator.py encoder WEIGHTS.safetensors TOKENIZER.json OUT --questions sel,coh,… [--fp32]
         [--samples FILE.jsonl]
-    python scripts/build_evaluator.py lm WEIGHTS.safetensors TOKENIZER.json OUT [--fp32]
+    python scripts/build_evaluator.py lm WEIGHTS TOKENIZER.json OUT [--fp32]
 
-Needs `onnx` and `safetensors`. The same weights give the same bytes. --fp32 writes the full model, for comparison: open
-it as `dir:OUT`. --samples (rows with output and source, some hundred of the kinds that will be judged) writes the
-encoder with 8-bit arithmetic.
+WEIGHTS of the language model is a file, or a folder of files with a part of them each. Needs `onnx` and `safetensors`.
+The same weights give the same bytes. --fp32 writes the full model, for comparison: open it as `dir:OUT`. --samples
+(rows with output and source, some hundred of the kinds that will be judged) writes the encoder with 8-bit arithmetic.
 """
 
 from __future__ import annotations
@@ -16,9 +16,20 @@ import hashlib
 import json
 from pathlib import Path
 
+import numpy as np
+from safetensors.torch import load_file
+
+from quintet.train.evaluator.language_grid import compressed, expanded, joined_parts
 from quintet.train.export_evaluator import export_evaluator, read_weights
-from quintet.train.export_graph import Codes
+from quintet.train.export_graph import Array
 from quintet.train.export_judge_lm import export_judge_lm, together
+
+
+def language_weights(path: Path) -> dict[str, Array]:
+    files = sorted(path.glob("*.safetensors")) if path.is_dir() else [path]
+    found = joined_parts({name: value for file in files for name, value in load_file(file).items()})
+    # Matrices stay what they are; a table from a run with finer rows is rounded to what is shipped.
+    return {name: value.numpy() for name, value in compressed(expanded(found)).items()}
 
 
 def main() -> None:
@@ -31,18 +42,21 @@ def main() -> None:
     parser.add_argument("--fp32", action="store_true")
     parser.add_argument("--samples", type=Path)
     asked = parser.parse_args()
-    weights = read_weights(asked.weights)
     if asked.kind == "encoder":
+        weights = read_weights(asked.weights)
         questions = [name.strip() for name in asked.questions.split(",")]
         precision = "fp32" if asked.fp32 else "int8-arithmetic" if asked.samples else "int8"
         rows = [json.loads(line) for line in asked.samples.open(encoding="utf-8")] if asked.samples else []
         samples = [(row["output"], row.get("source") or "") for row in rows]
         export_evaluator(weights, asked.out, asked.tokenizer, questions, precision=precision, samples=samples)
     else:
+        weights = language_weights(asked.weights)
         if asked.fp32:
-            weights = {k: v.matrix() if isinstance(v, Codes) else v for k, v in together(weights).items()}
+            weights = {k: v if isinstance(v, np.ndarray) else v.matrix() for k, v in together(weights).items()}
         export_judge_lm(weights, asked.out, asked.tokenizer)
-    for name in ("model.onnx", "tokenizer.json", "model.toml"):
+    for name in ("model.onnx", "packed.npz", "tokenizer.json", "model.toml"):
+        if not (asked.out / name).is_file():
+            continue
         data = (asked.out / name).read_bytes()
         print(f'  {{ name = "{name}", size = {len(data)}, sha256 = "{hashlib.sha256(data).hexdigest()}" }},')
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 from tiny_models import byte_pairs, torch, transformers, wordpiece
 
+from quintet.train.evaluator.language_grid import compressed
 from quintet.train.export_evaluator import export_evaluator
-from quintet.train.export_graph import Codes, quantised
-from quintet.train.export_judge_lm import Shape, export_judge_lm
+from quintet.train.export_graph import quantised
+from quintet.train.export_judge_lm import Shape, export_judge_lm, together
 
 WIDTH, LAYERS, TOKENS = 64, 3, 64
 QUESTIONS = ("sel", "coh", "cohd", "acc", "con", "adq", "rel", "cov", "d2t", "gro", "ord", "abba", "abac")
@@ -114,7 +115,8 @@ class PlainEvaluator:
 
 
 class PlainLanguageModel:
-    """Hugging Face's Llama with grouped keys and a tied table, one sequence at a time."""
+    """Hugging Face's Llama with grouped keys and a tied table, one sequence at a time; rounded: what goes into every
+    product and what it is multiplied with, each spelt out."""
 
     def __init__(self, rounded: bool) -> None:
         torch.manual_seed(5)
@@ -125,36 +127,40 @@ class PlainLanguageModel:
             tie_word_embeddings=True, rope_parameters={"rope_type": "default", "rope_theta": 100_000.0},
         )  # fmt: skip
         self.model = transformers.LlamaForCausalLM(config).eval()
-        self.codes: dict[str, Codes] = {}
+        self.stored: dict[str, np.ndarray] = {}
+        names = dict(self._names())
         with torch.no_grad():
-            for name, weight in self.model.named_parameters():
+            for theirs, weight in self.model.named_parameters():
                 if weight.ndim == 2:
                     weight.mul_(5)
-                    if rounded:
-                        own = quantised(weight.numpy()) if "embed" in name else four_bit(weight.numpy())
-                        self.codes[name] = own
-                        weight.copy_(torch.tensor(own.matrix()))
+                if not rounded or weight.ndim == 1:
+                    self.stored[names[theirs]] = weight.numpy()
+                    continue
+                parts = compressed({names[theirs]: weight})
+                self.stored |= {name: part.numpy() for name, part in parts.items()}
+                weight.copy_(torch.tensor(together(self.stored)[names[theirs]].matrix()))
+        if rounded:
+            for module in self.model.modules():
+                if isinstance(module, torch.nn.Linear):
+                    module.register_forward_pre_hook(lambda _, given: (plainly_rounded(given[0]),))
 
-    def weights(self) -> dict[str, np.ndarray]:
-        """Under the names of the study's language model, in parts where rounded."""
-        names = {
+    def _names(self) -> list[tuple[str, str]]:
+        """Theirs and those of the study's language model."""
+        parts = {
             "self_attn.q_proj": "q", "self_attn.k_proj": "k", "self_attn.v_proj": "v", "self_attn.o_proj": "o",
             "mlp.gate_proj": "gate", "mlp.up_proj": "up", "mlp.down_proj": "down", "input_layernorm": "n1",
             "post_attention_layernorm": "n2",
         }  # fmt: skip
-        found: dict[str, np.ndarray] = {}
-        for name, weight in self.model.named_parameters():
+        found = []
+        for name, _ in self.model.named_parameters():
             own = name.removeprefix("model.").replace("layers.", "blocks.").replace("embed_tokens", "emb")
-            for theirs, ours in names.items():
+            for theirs, ours in parts.items():
                 own = own.replace(theirs, ours)
-            if name in self.codes:
-                codes = self.codes[name]
-                found[f"{own}|q"], found[f"{own}|d"] = codes.codes, codes.scales
-                if codes.zeros is not None:
-                    found[f"{own}|z"] = codes.zeros
-            else:
-                found[own] = weight.detach().numpy()
+            found.append((name, own))
         return found
+
+    def weights(self) -> dict[str, np.ndarray]:
+        return self.stored
 
     def log_probs(self, before: list[int], own: list[int]) -> np.ndarray:
         with torch.no_grad():
@@ -169,12 +175,10 @@ class PlainLanguageModel:
         return export_judge_lm(self.weights(), folder, folder / "source.json", shape)
 
 
-def four_bit(matrix: np.ndarray) -> Codes:
-    """Blocks of 32 with a scale and a whole zero point."""
-    blocks = matrix.reshape(len(matrix), -1, 32)
-    low, high = np.minimum(blocks.min(-1), 0), np.maximum(blocks.max(-1), 0)
-    scales = ((high - low) / 15).astype(np.float16)
-    zeros = np.rint(-low / scales.astype(np.float32)).clip(0, 15).astype(np.uint8)
-    whole = np.rint(blocks / scales.astype(np.float32)[..., None] + zeros[..., None]).clip(0, 15).astype(np.uint8)
-    flat = whole.reshape(len(matrix), -1)
-    return Codes(flat[:, 0::2] | (flat[:, 1::2] << 4), scales, zeros)
+def plainly_rounded(x):
+    """Token by token: whole numbers up to 127 times a scale."""
+    out = x.clone()
+    for token in out.reshape(-1, out.shape[-1]):
+        scale = token.abs().max().clamp(min=1e-8) / 127
+        token.copy_((token / scale).round() * scale)
+    return out

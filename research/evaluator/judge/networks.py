@@ -6,7 +6,7 @@ from torch import nn
 
 from quintet.train.evaluator import language_network, network
 from quintet.train.evaluator.groups import QUESTIONS
-from quintet.train.evaluator.language_network import expanded as expand
+from quintet.train.evaluator.language_grid import expanded as expand
 from quintet.train.evaluator.language_texts import data_form as mr_prefix, dialogue_form as dlg_prefix, summary_form as doc_prefix
 from quintet.train.evaluator.starting import unpacked as unpack
 
@@ -49,9 +49,6 @@ class LM(nn.Module):
     def __init__(self, layers=30):
         super().__init__()
         self.net = language_network.LanguageModel(language_network.Shape(layers=layers))
-        for part in self.net.modules():
-            if isinstance(part, language_network.RoundedLinear):
-                part.rounded = False
 
     def load_state_dict(self, weights):
         self.net.load_state_dict(weights)

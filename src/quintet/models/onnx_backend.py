@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quintet.errors import InputError, ModelError
+from quintet.models import packed_weights
 from quintet.models.folder import Description
 from quintet.models.onnx_cut import cut, output_names
 from quintet.models.passes import Layers, embed_layers
@@ -82,8 +83,8 @@ class OnnxEmbedder:
             return self._sessions[depth]
 
 
-def open_session(model: bytes | Path):  # type: ignore[no-untyped-def]
-    """A graph as bytes, or the file it stands in, which is then not held in memory twice."""
+def open_session(model: bytes | Path, packed: Path | None = None):  # type: ignore[no-untyped-def]
+    """A graph as bytes, or the file it stands in, which is then not held in memory twice; and its packed matrices."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -94,8 +95,15 @@ def open_session(model: bytes | Path):  # type: ignore[no-untyped-def]
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     # Arenas keep the largest batch ever seen; buffers of one pass are small beside its arithmetic.
     options.enable_cpu_mem_arena = False
+    matrices = dict(packed_weights.opened(packed)) if packed is not None and packed.is_file() else {}
+    values = [onnxruntime.OrtValue.ortvalue_from_numpy(matrix) for matrix in matrices.values()]
+    if values:
+        options.add_external_initializers(list(matrices), values)
     try:
         given = str(model) if isinstance(model, Path) else model
-        return onnxruntime.InferenceSession(given, options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(given, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime raises a dozen unrelated types, none of them exported
         raise ModelError(f"ONNX Runtime cannot open the model ({str(error).splitlines()[0][:200]})") from None
+    # It reads them where they lie, as long as it lives.
+    session.packed_weights = values
+    return session

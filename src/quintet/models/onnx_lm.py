@@ -16,27 +16,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quintet.errors import ModelError
+from quintet.models import packed_weights
 from quintet.models.folder import Description
+from quintet.models.lm_states import States, size, state_names
 from quintet.models.memo import forgetting
 from quintet.models.onnx_backend import open_session
 from quintet.models.roles import TokenScores
 from quintet.models.subwords import Subwords
 
 Ids = NDArray[np.int64]
-States = NDArray[np.float32]
-"""Keys and values: (layers, 2, heads, sub-words, width of a head)."""
 Context = str | tuple[str, ...]
 
 STATE_BYTES = 192 * 2**20
 """Memory for contexts already read, the least recently used out first; a sub-word takes 46 kB."""
 REMEMBERED = 16384
 """Scores kept."""
-CONTEXT_STEP, TEXT_STEP = 512, 128
+CONTEXT_STEP = TEXT_STEP = 128
 """Sub-words a run: bounds the memory of attention, and of probabilities over the whole vocabulary."""
 
 
 class OnnxCausalLM:
-    """A graph: ids, past, rows, targets to logp, fresh (see `train.export_judge_lm`)."""
+    """A graph: ids, past, rows, targets to logp, present (see `train.export_judge_lm`)."""
 
     def __init__(self, folder: Path, description: Description, identity: str) -> None:
         self.identity, self.max_tokens = identity, description.max_tokens
@@ -44,9 +44,10 @@ class OnnxCausalLM:
             raise ModelError(f"{folder / 'model.toml'} does not say the shape of the model's states")
         self.subwords = Subwords.read(folder / "tokenizer.json", description.prefix_space)
         self._start, self._end = self.subwords.id(description.start), self.subwords.id(description.end)
-        layers, two, heads, width = description.states
-        self._nothing = np.zeros((layers, two, heads, 0, width), np.float32)
-        self._path = folder / description.file
+        layers, _, heads, width = description.states
+        self._names = state_names(layers)
+        self._nothing: States = tuple(np.zeros((1, heads, 0, width), np.float32) for _ in self._names.past)
+        self._path, self._packed = folder / description.file, folder / packed_weights.FILE
         self._opened: Any = None
         self._kept: OrderedDict[bytes, States] = OrderedDict()
         self._bytes = 0
@@ -85,7 +86,7 @@ class OnnxCausalLM:
         """Log-probability of each of `answers` as the sub-word after `ids`."""
         with self._lock:
             rows = np.zeros(len(answers), np.int64)
-            return self._run(ids[-1:], self._state(ids[:-1]), rows, np.array(answers, np.int64))[0]
+            return self._scored(ids[-1:], self._state(ids[:-1]), rows, np.array(answers, np.int64))
 
     def _context(self, context: Context) -> Ids:
         if isinstance(context, str):
@@ -116,10 +117,13 @@ class OnnxCausalLM:
         values = []
         for at in range(0, len(own), TEXT_STEP):
             part, targets = fed[at : at + TEXT_STEP], own[at : at + TEXT_STEP]
-            found, fresh = self._run(part, past, np.arange(len(part)), targets)
-            values.append(found)
             if at + TEXT_STEP < len(own):
-                past = np.concatenate([past, fresh], axis=3)
+                wanted = ("logp", *self._names.present)
+                found, *grown = self._run(wanted, part, past, np.arange(len(part)), targets)
+                past = tuple(grown)
+            else:
+                found = self._scored(part, past, np.arange(len(part)), targets)
+            values.append(found)
         return np.concatenate(values)
 
     def _state(self, ids: Ids) -> States:
@@ -131,19 +135,24 @@ class OnnxCausalLM:
         past = self._nothing
         none = np.zeros(0, np.int64)
         for at in range(0, len(ids), CONTEXT_STEP):
-            _, fresh = self._run(ids[at : at + CONTEXT_STEP], past, none, none)
-            past = np.concatenate([past, fresh], axis=3)
+            past = tuple(self._run(self._names.present, ids[at : at + CONTEXT_STEP], past, none, none))
         self._kept[key] = past
-        self._bytes += past.nbytes
+        self._bytes += size(past)
         while self._bytes > STATE_BYTES and len(self._kept) > 1:
-            self._bytes -= self._kept.popitem(last=False)[1].nbytes
+            self._bytes -= size(self._kept.popitem(last=False)[1])
         return past
 
-    def _run(self, ids: Ids, past: States, rows: Ids, targets: Ids) -> tuple[NDArray[np.float32], States]:
+    def _scored(self, ids: Ids, past: States, rows: Ids, targets: Ids) -> NDArray[np.float32]:
+        return self._run(("logp",), ids, past, rows, targets)[0]
+
+    def _run(
+        self, wanted: Sequence[str], ids: Ids, past: States, rows: Ids, targets: Ids
+    ) -> Sequence[NDArray[np.float32]]:
         if self._opened is None:
-            self._opened = open_session(self._path)
+            self._opened = open_session(self._path, self._packed)
         self.tokens_read += len(ids)
-        logp, fresh = self._opened.run(
-            ["logp", "fresh"], {"ids": ids.astype(np.int64), "past": past, "rows": rows, "targets": targets}
+        given = {"ids": ids.astype(np.int64), "rows": rows, "targets": targets}
+        found: Sequence[NDArray[np.float32]] = self._opened.run(
+            list(wanted), {**given, **dict(zip(self._names.past, past, strict=True))}
         )
-        return logp, fresh
+        return found

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from quintet.errors import InputError, MissingExtra, ModelError
-from quintet.models import catalog, folder
+from quintet.models import catalog, folder, packed_weights
 from quintet.models.hub import PICKLES, snapshot
 
 FORMS = "bundled:NAME, dir:PATH, hf:NAME@REVISION, openai:MODEL@URL or fake:NAME"
@@ -140,7 +140,7 @@ def _dir_identity(name: str) -> str:
     if _holds_graph(path):
         description = folder.describe(path)
         files = [path / folder.NAME, path / description.file, *sorted(path.glob("tokenizer.json"))]
-        digest = _digest([*files, *sorted(path.glob("*.npy"))])
+        digest = _digest([*files, *sorted(path.glob("*.npy")), *sorted(path.glob(packed_weights.FILE))])
         return _with_head(f"{description.name}@{digest}/{description.backend}", head)
     digest = _digest([f for pattern in WEIGHTS for f in sorted(path.glob(pattern))])
     return f"{path.resolve().name}@{digest}/torch/{head or 'fp32'}"

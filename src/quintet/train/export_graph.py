@@ -29,22 +29,14 @@ class Codes:
     """A matrix (out, in) as whole numbers with scales."""
 
     codes: Array
-    """8 bit: int8 (out, in). 4 bit: uint8 (out, in / 2), the even column in the lower half."""
+    """int8 (out, in)."""
     scales: Array
-    """8 bit: (out, 1) or (out, blocks). 4 bit: (out, blocks)."""
-    zeros: Array | None = None
-    """4 bit: (out, blocks), what counts as zero."""
+    """(out, 1) or (out, blocks)."""
 
     def matrix(self) -> NDArray[np.float32]:
         """In float32: the slow, plain reading that graphs are compared with."""
-        if self.zeros is None:
-            rows = self.codes.astype(np.float32).reshape(len(self.codes), self.scales.shape[1], -1)
-            return (rows * self.scales.astype(np.float32)[..., None]).reshape(self.codes.shape)
-        whole = np.stack([self.codes & 15, self.codes >> 4], axis=-1).reshape(len(self.codes), -1, BLOCK)
-        rows = (whole.astype(np.float32) - self.zeros.astype(np.float32)[..., None]) * self.scales.astype(np.float32)[
-            ..., None
-        ]
-        return rows.reshape(len(self.codes), -1)
+        rows = self.codes.astype(np.float32).reshape(len(self.codes), self.scales.shape[1], -1)
+        return (rows * self.scales.astype(np.float32)[..., None]).reshape(self.codes.shape)
 
 
 Weight = Array | Codes
@@ -81,6 +73,14 @@ class Graph:
         self._constants.append(numpy_helper.from_array(array, name))
         return name
 
+    def left_out(self, name: str, shape: Sequence[int]) -> str:
+        """A matrix of int8 that stands in another file and is put in when the graph is opened."""
+        tensor = onnx.TensorProto(name=name, data_type=TensorProto.INT8, dims=list(shape))
+        tensor.data_location = onnx.TensorProto.EXTERNAL
+        tensor.external_data.add(key="location", value=name)
+        self._constants.append(tensor)
+        return name
+
     def whole(self, value: int | Sequence[int]) -> str:
         return self.constant(value, np.int64)
 
@@ -91,9 +91,11 @@ class Graph:
         return self.nodes(kind, 1, *inputs, domain=domain, name=name, **attributes)[0]
 
     def nodes(
-        self, kind: str, outputs: int, *inputs: str, domain: str = "", name: str = "", **attributes: Any
+        self, kind: str, outputs: int | Sequence[str], *inputs: str, domain: str = "", name: str = "", **attributes: Any
     ) -> list[str]:
-        made = [name] if name else [f"n{len(self._nodes)}_{i}" for i in range(outputs)]
+        """`outputs`: how many, or their names, of which some may be empty."""
+        wanted = [name] if name else [""] * outputs if isinstance(outputs, int) else outputs
+        made = [one or f"n{len(self._nodes)}_{i}" for i, one in enumerate(wanted)]
         self._nodes.append(helper.make_node(kind, list(inputs), made, domain=domain, **attributes))
         return made
 
@@ -116,26 +118,8 @@ class Graph:
 
     def linear(self, x: str, weight: Weight, bias: Array | None = None, name: str = "") -> str:
         """x times the transposed weight, plus bias."""
-        product = self._four_bit(x, weight) if isinstance(weight, Codes) and weight.zeros is not None else ""
-        product = product or self.node("MatMul", x, self.transposed(weight), name="" if bias is not None else name)
+        product = self.node("MatMul", x, self.transposed(weight), name="" if bias is not None else name)
         return product if bias is None else self.node("Add", product, self.real(bias), name=name)
-
-    def _four_bit(self, x: str, weight: Codes) -> str:
-        """Arithmetic in float32 on codes that stay 4 bit in memory (accuracy level 1)."""
-        if weight.zeros is None:
-            raise ValueError("4-bit codes need zero points")
-        out, half = weight.codes.shape
-        blocks = weight.scales.shape[1]
-        zeros = weight.zeros.astype(np.uint8)
-        if blocks % 2:
-            zeros = np.concatenate([zeros, np.zeros((out, 1), np.uint8)], axis=1)
-        return self.node(
-            "MatMulNBits", x,
-            self.constant(weight.codes.reshape(out, blocks, BLOCK // 2)),
-            self.half(weight.scales.reshape(-1)),
-            self.constant((zeros[:, 0::2] | (zeros[:, 1::2] << 4)).reshape(-1)),
-            domain=MICROSOFT, K=2 * half, N=out, bits=4, block_size=BLOCK, accuracy_level=1,
-        )  # fmt: skip
 
     def table(self, weight: Weight) -> Table:
         """Rows to be looked up, and to be multiplied with: stored once."""

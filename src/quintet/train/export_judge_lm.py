@@ -3,23 +3,26 @@
 Weights: `emb.weight`, `norm.weight`, `blocks.N.{n1,q,k,v,o,n2,gate,up,down}.weight`. A matrix may be stored in parts
 (`train.evaluator.language_grid`); then what is multiplied with it is rounded too, as in training.
 
-ids [l], past [layers, 2, key-value heads, p, d], rows [n], targets [n] → logp [n]: log-probability of targets[i] after
-ids[rows[i]]; fresh [layers, 2, key-value heads, l, d]: the keys and values of `ids`, to be put behind `past`.
+ids [l], past_key_N and past_value_N [1, key-value heads, p, d], rows [n], targets [n] → logp [n]: log-probability of
+targets[i] after ids[rows[i]]; present_key_N and present_value_N [1, key-value heads, p + l, d].
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
+from onnx import TensorProto
 
 from quintet.errors import ModelError
+from quintet.models import packed_weights
+from quintet.models.lm_states import state_names
 from quintet.train.export_evaluator import tidy_tokenizer
-from quintet.train.export_graph import Array, Graph, log_probability
-from quintet.train.export_rounded import Input, Packed, Rows, WordTable, product, rounded
+from quintet.train.export_graph import MICROSOFT, Array, Graph, log_probability
+from quintet.train.export_rounded import Input, Packed, Rows, WordTable, product, rounded, save
 
 Weight = Array | Packed | Rows
 
@@ -62,6 +65,8 @@ def together(weights: Mapping[str, Array]) -> dict[str, Weight]:
 class _LanguageModel:
     def __init__(self, weights: Mapping[str, Array], shape: Shape) -> None:
         self.weights, self.shape, self.graph = together(weights), shape, Graph()
+        self.packed: dict[str, Packed | Rows] = {}
+        """Matrices that go into a file of their own."""
         self.small = isinstance(self.weight("blocks.0.q.weight"), Packed)
         self.layers = len({name.split(".")[1] for name in self.weights if name.startswith("blocks.")})
         self.width = len(self.plain("norm.weight"))
@@ -85,12 +90,15 @@ class _LanguageModel:
     def rounded(self, x: str) -> Input:
         return rounded(self.graph, x) if self.small else Input(x, "")
 
-    def raw(self, x: Input, name: str, factor: float = 1.0) -> str:
+    def raw(self, x: Input, name: str, matrix: Weight) -> str:
         """The product without the tokens' scales: they wait until they cost least."""
-        found = self.weight(name)
-        if isinstance(found, Packed):
-            return product(self.graph, x, found, factor)
-        return self.graph.node("MatMul", x.codes, self.graph.real(self.plain(name).T * np.float32(factor)))
+        if isinstance(matrix, Packed):
+            self.packed[name] = matrix
+            return product(self.graph, x, name, matrix)
+        return self.graph.node("MatMul", x.codes, self.graph.real(np.asarray(matrix).T))
+
+    def linear(self, x: Input, name: str) -> str:
+        return self.raw(x, name, self.weight(name))
 
     def scaled(self, x: str, *scales: str) -> str:
         for scale in scales:
@@ -102,96 +110,81 @@ class _LanguageModel:
             "SimplifiedLayerNormalization", x, self.graph.real(self.plain(name)), axis=-1, epsilon=self.shape.epsilon
         )
 
-    def places(self) -> tuple[str, str, str]:
-        """Cosines and sines of the positions of `ids`, and what each of them may not look at."""
+    def lengths(self) -> tuple[str, str]:
+        """How many sub-words there are with those read before: as the place of the last one, and as they are."""
         graph = self.graph
-        before = graph.node("Squeeze", graph.node("Shape", "past", start=3, end=4), graph.whole([0]))
-        own = graph.node("Squeeze", graph.node("Shape", "ids", start=0, end=1), graph.whole([0]))
-        total = graph.node("Add", before, own)
-        all_places = graph.node("Range", graph.whole(0), total, graph.whole(1))
-        mine = graph.node("Unsqueeze", graph.node("Range", before, total, graph.whole(1)), graph.whole([1]))
-        steps = (1.0 / self.shape.theta ** (np.arange(0, self.each, 2) / self.each)).astype(np.float32)
-        angles = graph.node("Mul", graph.float32(mine), graph.real(np.concatenate([steps, steps])[None]))
-        later = graph.node("Greater", graph.node("Unsqueeze", all_places, graph.whole([0])), mine)
-        mask = graph.node("Where", later, graph.real(-1e9), graph.real(0))
-        # One block of rows for each query head of a group.
-        mask = graph.node("Tile", mask, graph.whole([self.shape.heads // self.groups, 1]))
-        return graph.node("Cos", angles), graph.node("Sin", angles), mask
+        before = graph.node("Shape", state_names(1).past[0], start=2, end=3)
+        total = graph.node("Cast", graph.node("Add", before, graph.node("Shape", "ids")), to=TensorProto.INT32)
+        one = graph.constant([1], np.int32)
+        return graph.node("Sub", total, one), graph.node("Squeeze", total, graph.whole([0]))
 
-    def heads(self, x: str, count: int) -> str:
-        """(l, count × d) to (count, l, d)."""
-        graph = self.graph
-        split = graph.node("Reshape", x, graph.whole([-1, count, self.each]))
-        return graph.node("Transpose", split, perm=[1, 0, 2])
+    def turns(self) -> tuple[str, str]:
+        """Cosines and sines of all places."""
+        steps = 1.0 / self.shape.theta ** (np.arange(0, self.each, 2) / self.each)
+        angles = np.arange(self.shape.max_tokens)[:, None] * steps[None]
+        return self.graph.real(np.cos(angles)), self.graph.real(np.sin(angles))
 
-    def rotated(self, x: str, cosines: str, sines: str) -> str:
-        graph, half = self.graph, self.each // 2
-        left, right = graph.nodes("Split", 2, x, graph.whole([half, half]), axis=-1)
-        turned = graph.node("Concat", graph.node("Neg", right), left, axis=-1)
-        return graph.node("Add", graph.node("Mul", x, cosines), graph.node("Mul", turned, sines))
+    def three(self, layer: int) -> Weight:
+        """Queries, keys and values as one matrix."""
+        found = [self.weight(f"blocks.{layer}.{part}.weight") for part in "qkv"]
+        packed = [one for one in found if isinstance(one, Packed)]
+        if len(packed) == len(found):
+            return Packed(*(np.concatenate([getattr(one, part.name) for one in packed]) for part in fields(Packed)))
+        return np.concatenate([self.plain(f"blocks.{layer}.{part}.weight") for part in "qkv"])
 
-    def attention(self, x: str, layer: int, places: tuple[str, str, str]) -> tuple[str, str]:
-        """What the layer adds to its input, and the new keys and values [1, 2, groups, l, d]."""
+    def attention(self, x: str, layer: int, lengths: tuple[str, str], turns: tuple[str, str]) -> str:
+        """What the layer adds to its input."""
         graph, name = self.graph, f"blocks.{layer}."
         y = self.rounded(x)
-        cosines, sines = (self.scaled(part, y.scale) for part in places[:2])
-        # The scale of attention is a power of two and goes into the queries.
-        query = self.heads(self.raw(y, f"{name}q.weight", self.each**-0.5), self.shape.heads)
-        key = self.heads(self.raw(y, f"{name}k.weight"), self.groups)
-        query, key = self.rotated(query, cosines, sines), self.rotated(key, cosines, sines)
-        value = self.heads(self.scaled(self.raw(y, f"{name}v.weight"), y.scale), self.groups)
-        kept = [graph.node("Gather", graph.node("Gather", "past", graph.whole(layer)), graph.whole(i)) for i in (0, 1)]
-        keys = graph.node("Concat", kept[0], key, axis=1)
-        values = graph.node("Concat", kept[1], value, axis=1)
-        # Query heads of a group lie under one another, so that its keys are multiplied once and never repeated.
-        rows = graph.node("Reshape", query, graph.whole([self.groups, -1, self.each]))
-        scores = graph.node("MatMul", rows, graph.node("Transpose", keys, perm=[0, 2, 1]))
-        scores = graph.node("Add", scores, places[2])
-        mixed = graph.node("MatMul", graph.node("Softmax", scores, axis=-1), values)
-        lengths = graph.node("Concat", graph.whole([self.shape.heads]), graph.node("Shape", "ids"),
-                             graph.whole([self.each]), axis=0)  # fmt: skip
-        back = graph.node("Transpose", graph.node("Reshape", mixed, lengths), perm=[1, 0, 2])
-        flat = graph.node("Reshape", back, graph.whole([-1, self.width]))
-        given = self.rounded(flat)
-        both = [graph.node("Unsqueeze", part, graph.whole([0, 1])) for part in (key, value)]
-        return self.scaled(self.raw(given, f"{name}o.weight"), given.scale), graph.node("Concat", *both, axis=1)
+        every = self.scaled(self.raw(y, f"{name}qkv.weight", self.three(layer)), y.scale)
+        names, at = state_names(self.layers), slice(2 * layer, 2 * layer + 2)
+        mixed, *_ = graph.nodes(
+            "GroupQueryAttention", ("", *names.present[at]), graph.node("Unsqueeze", every, graph.whole([0])), "", "",
+            *names.past[at], *lengths, *turns, domain=MICROSOFT, num_heads=self.shape.heads, kv_num_heads=self.groups,
+            do_rotary=1,
+        )  # fmt: skip
+        given = self.rounded(graph.node("Squeeze", mixed, graph.whole([0])))
+        return self.scaled(self.linear(given, f"{name}o.weight"), given.scale)
 
     def gated(self, x: str, layer: int) -> str:
         graph, name = self.graph, f"blocks.{layer}."
         y = self.rounded(x)
-        gate = self.scaled(self.raw(y, f"{name}gate.weight"), y.scale)
+        gate = self.scaled(self.linear(y, f"{name}gate.weight"), y.scale)
         opened = graph.node("Mul", gate, graph.node("Sigmoid", gate))
         # Rounding makes every token as large as any other, so the scale may come after it.
-        inner = self.rounded(graph.node("Mul", opened, self.raw(y, f"{name}up.weight")))
-        return self.scaled(self.raw(inner, f"{name}down.weight"), self.scaled(inner.scale, y.scale))
+        inner = self.rounded(graph.node("Mul", opened, self.linear(y, f"{name}up.weight")))
+        return self.scaled(self.linear(inner, f"{name}down.weight"), self.scaled(inner.scale, y.scale))
 
-    def words(self, picked: str, table: WordTable | str) -> str:
-        """Logits over the vocabulary."""
+    def table(self, name: str = "emb.weight") -> WordTable | str:
+        found = self.weight(name)
+        if not isinstance(found, Rows):
+            return self.graph.real(self.plain(name))
+        self.packed[name] = found
+        return WordTable.put(self.graph, name, found)
+
+    def words(self, states: str, table: WordTable | str) -> str:
+        """Logits over the vocabulary at `rows`, of which there may be none: the largest of nothing is not asked for."""
+        graph = self.graph
         if isinstance(table, str):
-            return self.graph.node("Gemm", picked, table, transB=1)
-        state = self.rounded(picked)
-        return self.scaled(table.against(state), state.scale)
+            return graph.node("Gemm", graph.node("Gather", states, "rows"), table, transB=1)
+        every = self.rounded(states)
+        picked = Input(graph.node("Gather", every.codes, "rows"), graph.node("Gather", every.scale, "rows"))
+        return self.scaled(table.against(picked), picked.scale)
 
     def write(self, path: Path) -> None:
-        graph, tied = self.graph, self.weight("emb.weight")
-        table = WordTable.put(graph, tied) if isinstance(tied, Rows) else graph.real(self.plain("emb.weight"))
+        graph, table = self.graph, self.table()
         x = graph.node("Gather", table, "ids") if isinstance(table, str) else table.looked_up("ids")
-        places, fresh = self.places(), []
+        lengths, turns = self.lengths(), self.turns()
         for layer in range(self.layers):
             name = f"blocks.{layer}."
-            added, kept = self.attention(self.norm(x, f"{name}n1.weight"), layer, places)
-            x = graph.node("Add", x, added)
+            x = graph.node("Add", x, self.attention(self.norm(x, f"{name}n1.weight"), layer, lengths, turns))
             x = graph.node("Add", x, self.gated(self.norm(x, f"{name}n2.weight"), layer))
-            fresh.append(kept)
-        graph.node("Concat", *fresh, axis=0, name="fresh")
-        picked = graph.node("Gather", self.norm(x, "norm.weight"), "rows")
-        log_probability(graph, self.words(picked, table), "targets", "logp")
-        states = (self.layers, 2, self.groups)
-        graph.save(
-            path,
-            {"ids": ("length",), "past": (*states, "before", self.each), "rows": ("rows",), "targets": ("rows",)},
-            {"logp": ("rows",), "fresh": (*states, "length", self.each)},
-        )
+        log_probability(graph, self.words(self.norm(x, "norm.weight"), table), "targets", "logp")
+        names = state_names(self.layers)
+        past = dict.fromkeys(names.past, (1, self.groups, "before", self.each))
+        present = dict.fromkeys(names.present, (1, self.groups, "total", self.each))
+        graph.save(path, {"ids": ("length",), **past, "rows": ("rows",), "targets": ("rows",)},
+                   {"logp": ("rows",), **present})  # fmt: skip
 
 
 def export_judge_lm(
@@ -208,6 +201,8 @@ def export_judge_lm(
     made = _LanguageModel(weights, shape)
     folder.mkdir(parents=True, exist_ok=True)
     made.write(folder / "model.onnx")
+    if made.packed:
+        save(made.packed, folder / packed_weights.FILE)
     tidy_tokenizer(tokenizer, folder / "tokenizer.json")
     (folder / "model.toml").write_text(
         f"""name = {json.dumps(name)}

@@ -1,21 +1,24 @@
 """Products of whole numbers in a graph: inputs in 8 bit with one scale for each token, matrices as their grid has them.
 
 Sums of whole numbers are exact and a token's scale is its own, so that no bit depends on what else is in the run. Codes
-are 4 bit in the file and become 7-bit numbers when ONNX Runtime opens it (it folds constant nodes).
+are 4 bit in a file beside the graph and become 7-bit numbers when it is opened (`models.packed_weights`): ONNX Runtime
+could do that by itself, with folded nodes, but takes 2.7 GB for it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from onnx import TensorProto
 
+from quintet.errors import ModelError
 from quintet.train.export_graph import MICROSOFT, Array, Graph
 
-BLOCK, STEPS, TOP = 32, 15, 127
+BLOCK, STEPS, TOP, TABLE_TOP = 32, 15, 127, 63
 _ZERO = 128
 _LEAST = 1e-8
 
@@ -49,10 +52,14 @@ class Packed:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A word table in 8 bit, one scale for each row."""
+    """A word table in 7 bit, one scale for each row."""
 
     codes: NDArray[np.int8]
     scales: NDArray[np.float32]
+
+    def __post_init__(self) -> None:
+        if len(self.codes) and np.abs(self.codes.astype(np.int16)).max() > TABLE_TOP:
+            raise ModelError(f"the word table goes beyond {TABLE_TOP}: sums would overflow on processors without VNNI")
 
     def matrix(self) -> NDArray[np.float32]:
         return self.codes.astype(np.float32) * self.scales[:, None]
@@ -72,60 +79,48 @@ def rounded(graph: Graph, x: str) -> Input:
     return Input(codes, scale)
 
 
-def product(graph: Graph, x: Input, matrix: Packed, factor: float = 1.0) -> str:
-    """Without the tokens' scales. A factor that is a power of two costs no bit."""
-    return _whole_product(graph, x, _opened(graph, matrix), matrix.scales * np.float32(factor))
+def product(graph: Graph, x: Input, name: str, matrix: Packed) -> str:
+    """Without the tokens' scales."""
+    return _product(graph, x, graph.left_out(name, (2 * matrix.codes.shape[1], len(matrix.codes))), matrix.scales)
 
 
-def _whole_product(graph: Graph, x: Input, matrix: str, scales: Array, zero: str = "") -> str:
-    given = [x.codes, matrix, graph.real(1), graph.real(scales), graph.constant(_ZERO, np.uint8)]
-    return graph.node("MatMulIntegerToFloat", *given, *([zero] if zero else []), domain=MICROSOFT)
+def _product(graph: Graph, x: Input, matrix: str, scales: Array) -> str:
+    given = (x.codes, matrix, graph.real(1), graph.real(scales), graph.constant(_ZERO, np.uint8))
+    return graph.node("MatMulIntegerToFloat", *given, domain=MICROSOFT)
 
 
-def _opened(graph: Graph, matrix: Packed) -> str:
-    """(in, out), int8. A byte holds a number of the first half of a block and one of the second."""
-    steps = matrix.steps().astype(np.uint8)
-    out, blocks, _ = steps.shape
-    packed = graph.constant((steps[..., : BLOCK // 2] | (steps[..., BLOCK // 2 :] << 4)).transpose(1, 2, 0))
-    four = graph.constant(4, np.uint8)
-    first = graph.node("BitShift", graph.node("BitShift", packed, four, direction="LEFT"), four, direction="RIGHT")
-    second = graph.node("BitShift", packed, four, direction="RIGHT")
-
-    def numbers(name: str) -> str:
-        return graph.node("Cast", name, to=TensorProto.INT32)
-
-    def small(value: int) -> str:
-        return graph.constant(value, np.int32)
-
-    low, high = (numbers(graph.constant(end.T[:, None, :], np.int8)) for end in (matrix.low, matrix.high))
-    wide = graph.node("Mul", graph.node("Sub", high, low), small(2))
-    steps_of = numbers(graph.node("Concat", first, second, axis=1))
-    risen = graph.node("Div", graph.node("Add", graph.node("Mul", steps_of, wide), small(STEPS)), small(2 * STEPS))
-    whole = graph.node("Cast", graph.node("Add", risen, low), to=TensorProto.INT8)
-    return graph.node("Reshape", whole, graph.whole([blocks * BLOCK, out]))
+def save(matrices: Mapping[str, Packed | Rows], path: Path) -> None:
+    """As `models.packed_weights` reads them."""
+    found: dict[str, Array] = {}
+    for name, matrix in matrices.items():
+        if isinstance(matrix, Rows):
+            found[f"{name}.rows"] = matrix.codes
+            continue
+        steps = matrix.steps().astype(np.uint8).transpose(1, 2, 0)
+        found[f"{name}.codes"] = np.ascontiguousarray(steps[:, : BLOCK // 2] | (steps[:, BLOCK // 2 :] << 4))
+        for end, numbers in (("low", matrix.low), ("high", matrix.high)):
+            found[f"{name}.{end}"] = np.ascontiguousarray(numbers.T[:, None])
+    np.savez(path, allow_pickle=False, **found)
 
 
 @dataclass(frozen=True)
 class WordTable:
-    """Names of the constants: rows as they are looked up and multiplied with, and their scales."""
+    """Rows as they are looked up and multiplied with."""
 
     graph: Graph
-    table: Rows
+    rows: Rows
     codes: str
 
     @staticmethod
-    def put(graph: Graph, table: Rows) -> WordTable:
-        # Unsigned, since 8-bit numbers with a sign would overflow on processors without VNNI.
-        return WordTable(graph, table, graph.constant((table.codes.astype(np.int16) + _ZERO).astype(np.uint8)))
+    def put(graph: Graph, name: str, rows: Rows) -> WordTable:
+        return WordTable(graph, rows, graph.left_out(name, rows.codes.shape))
 
     def looked_up(self, ids: str) -> str:
         graph = self.graph
-        scales = graph.node("Gather", graph.real(self.table.scales[:, None]), ids)
-        codes = graph.node("Sub", graph.float32(graph.node("Gather", self.codes, ids)), graph.real(_ZERO))
-        return graph.node("Mul", codes, scales)
+        scales = graph.node("Gather", graph.real(self.rows.scales[:, None]), ids)
+        return graph.node("Mul", graph.float32(graph.node("Gather", self.codes, ids)), scales)
 
     def against(self, x: Input) -> str:
         """With every row, without the tokens' scales."""
         columns = self.graph.node("Transpose", self.codes, perm=[1, 0])
-        zero = self.graph.constant(_ZERO, np.uint8)
-        return _whole_product(self.graph, x, columns, self.table.scales, zero)
+        return _product(self.graph, x, columns, self.rows.scales)

@@ -51,7 +51,7 @@ class _Straight(torch.autograd.Function):
 
 
 def _straight(plain: Tensor, rounded: Tensor) -> Tensor:
-    out: Tensor = _Straight.apply(plain, rounded)  # type: ignore[no-untyped-call]
+    out: Tensor = _Straight.apply(plain, rounded)
     return out
 
 

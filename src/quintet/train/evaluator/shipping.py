@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from quintet.models import packed_weights
 from quintet.train import export, rows
 from quintet.train.evaluator.groups import QUESTIONS
 from quintet.train.evaluator.language_grid import compressed
@@ -83,7 +84,7 @@ def _told(folder: Path, made: Made) -> Path:
         "",
         "[sha256]",
         *(f"{json.dumps(name)} = {json.dumps(rows.digest(folder / name))}" for name in
-          ("model.onnx", "tokenizer.json")),
+          ("model.onnx", "tokenizer.json", packed_weights.FILE) if (folder / name).is_file()),
     ]  # fmt: skip
     for used in made.data:
         lines += ["", "[[data]]", *(f"{key} = {json.dumps(value)}" for key, value in vars(used).items())]
