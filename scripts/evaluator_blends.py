@@ -31,15 +31,8 @@ HEADER = """\
 EITHER = {"data2text/informativeness": ["source", "references"]}
 """Dimensions that can be answered with one of several fields."""
 
-_WINDOWS = {
-    "max": 0, "lmean": ("big", 0), "mean": ("small", 0), "best": 1, "s1": ("small", 1), "s2": ("small", 2),
-    "b1": ("big", 1), "b2": ("big", 2),
-}  # fmt: skip
-_LOOKED_AT = {
-    "full": {"con.lmean": "con.b1", "nli.mean": "nli.s1"},
-    "fast": {"con.lmean": "con.s1", "nli.mean": "nli.s1", "cohd.max": "cohd.best", "cov.max": "cov.best"},
-}
-"""The study judged all windows; the package looks at the one that shares most words. The ranks stand on the page."""
+_WINDOWS = {"max": ("big", 0), "b1": ("big", 1), "b2": ("big", 2), "s1": ("small", 1), "s2": ("small", 2)}
+"""Which windows of the document are looked at: their size, and how many of those that share most words (0: all)."""
 _ALONE: dict[str, tuple[str, str, str]] = {
     "acc.whole": ("acceptability", "whole", "acceptability"),
     "acc.mean": ("acceptability", "mean", "acceptability of sentences"),
@@ -84,7 +77,7 @@ def signal(name: str) -> dict[str, Any]:
     head, _, rest = name.partition(".")
     if head in _DOCUMENT:
         of, label = _DOCUMENT[head]
-        return {"metric": "evaluator-document", "of": of, "label": label, "parameters": {"best": _WINDOWS[rest]}}
+        return {"metric": "evaluator-document", "of": of, "label": label, "parameters": {"best": _WINDOWS[rest][1]}}
     if head in _SUPPORT:
         of, label = _SUPPORT[head]
         window, best = _WINDOWS[rest]
@@ -122,7 +115,7 @@ def _matching(rest: str) -> dict[str, Any]:
 
 
 def convert(table: dict[str, Any], mode: str, question: str, needs: list[str], either: list[str]) -> dict[str, Any]:
-    names = [_LOOKED_AT[mode].get(row["name"], row["name"]) for row in table["signals"]]
+    names = [row["name"] for row in table["signals"]]
     total = sum(row["weight"] for row in table["signals"])
     signals = [
         {**signal(name), "shift": row["mean"], "scale": row["sd"], "weight": row["weight"] / total}

@@ -75,6 +75,8 @@ class Encoder(nn.Module):
         """`mask` is true where a sub-word stands; the output's side comes first."""
         output_side = ((types == 0) & mask).sum(1, keepdim=True)
         places = torch.arange(ids.shape[1], device=ids.device)[None] - types * output_side
+        # Filling may stand beyond the last position; nobody looks at it.
+        places = places.clamp(max=self.pos.num_embeddings - 1)
         x: Tensor = self.ln(self.word(ids) + self.pos(places) + self.typ(types))
         seen = visible(types, mask)
         for layer in self.layers:
