@@ -430,3 +430,12 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     assert process.returncode == 130, error
     assert b"run the same command to go on" in error
     assert b"Traceback" not in error
+
+
+def test_what_cannot_be_opened_leaves_nothing_behind(tmp_path: Path) -> None:
+    file = write_jsonl(tmp_path / "in.jsonl", [{"output": "A dog ran. A dog ran."}])
+    (tmp_path / "folder").mkdir()
+    for options in (("--cache", "folder"), ("--report", "absent/r.html"), ("--report", "folder")):
+        run = quintet("score", file, "--metric", "gruen-redundancy", "--out", "o.jsonl", *options, cwd=tmp_path)
+        assert run.returncode == 2, run.stderr
+        assert not [*tmp_path.rglob("*.part"), *tmp_path.glob("o.jsonl")]

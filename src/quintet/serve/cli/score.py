@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from contextlib import closing, nullcontext
+from contextlib import ExitStack, closing, nullcontext
 from os.path import realpath
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated
@@ -78,15 +78,15 @@ def score(
         plan = api.make_plan(
             task, options.names(dims), metric, items.present, model, task_file, fast=fast, calibration=calibration
         )
-        tally, summary = Tally(), Summary(plan)
+        tally, summary, shown = Tally(), Summary(plan), list[Scored]()
         layout = row_layout(items.names, plan.signatures, evidence)
-        shown: list[Scored] = []
-        writer = None if chosen == "table" else open_writer(out or "-", chosen)
         executor = api.open_executor(workers, engine)
-        store = api.open_store(options.cache_choice(cache, no_cache))
-        page = _page(report, plan, file)
-        bar = screen.progress(_total(file, limit), "scoring")
-        with closing(store), bar as tick, writer or nullcontext(), page or nullcontext():
+        # One after the other: what cannot be opened leaves nothing of the others behind.
+        with ExitStack() as opened:
+            store = opened.enter_context(closing(api.open_store(options.cache_choice(cache, no_cache))))
+            writer = None if chosen == "table" else opened.enter_context(open_writer(out or "-", chosen))
+            page = opened.enter_context(_page(report, plan, file) or nullcontext())
+            tick = opened.enter_context(screen.progress(_total(file, limit), "scoring"))
             for scored in api.stream(
                 plan, items, store, skip_bad=skip_bad, executor=executor, tally=tally, on_row=tick
             ):
