@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from safetensors.torch import load_file
 
+from quintet.models import packed_weights
 from quintet.train.evaluator.language_grid import compressed, expanded, joined_parts
 from quintet.train.export_evaluator import export_evaluator, read_weights
 from quintet.train.export_graph import Array
@@ -54,7 +55,7 @@ def main() -> None:
         if asked.fp32:
             weights = {k: v if isinstance(v, np.ndarray) else v.matrix() for k, v in together(weights).items()}
         export_judge_lm(weights, asked.out, asked.tokenizer)
-    for name in ("model.onnx", "packed.npz", "tokenizer.json", "model.toml"):
+    for name in ("model.onnx", packed_weights.FILE, "tokenizer.json", "model.toml"):
         if not (asked.out / name).is_file():
             continue
         data = (asked.out / name).read_bytes()

@@ -94,8 +94,9 @@ def apart(kind: str, name: str) -> tuple[str, str]:
 
 
 def _holds_graph(path: Path) -> bool:
-    """A folder that training wrote has a model.toml as well, but keeps its weights as tensors."""
-    return (path / folder.NAME).exists() and not any(path.glob("*.safetensors"))
+    """A folder that training wrote has a model.toml as well, but keeps its weights as tensors alone."""
+    tensors = {file.name for file in path.glob("*.safetensors")} - {packed_weights.FILE}
+    return (path / folder.NAME).exists() and not tensors
 
 
 def refuse_pickles(path: Path, source: str) -> None:

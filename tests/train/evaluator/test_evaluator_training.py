@@ -37,7 +37,7 @@ def test_a_run_leaves_what_is_bundled(name: str, trained) -> None:
     assert table["role"] == ROLES[name]
     assert table["recipe_sha256"] == recipe.load(name, smoke=True).digest
     assert table["release"] == "yes"
-    packed = {"packed.npz"} if name == "judge-lm" else set[str]()
+    packed = {"packed.safetensors"} if name == "judge-lm" else set[str]()
     assert set(table["sha256"]) == {"model.onnx", "tokenizer.json"} | packed
     assert {one["licence"] for one in table["data"]} == {"made up for quintet"}
     card = (folder / "CARD.md").read_text(encoding="utf-8")
@@ -99,7 +99,7 @@ def test_a_run_that_was_cut_off_ends_with_the_same_bytes(name: str, tmp_path: Pa
 
 def test_two_runs_give_the_same_bytes(tmp_path: Path, trained) -> None:
     again = run_recipe("judge-lm", out=tmp_path, smoke=True, device="cpu").folder
-    for file in ("model.onnx", "packed.npz"):
+    for file in ("model.onnx", "packed.safetensors"):
         assert (again / file).read_bytes() == (trained("judge-lm").folder / file).read_bytes(), file
 
 

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from quintet.errors import InputError, ModelError
-from quintet.models import catalog
+from quintet.models import catalog, packed_weights
 from quintet.models.hub import snapshot
 from quintet.train import tiny
 from quintet.train.evaluator import gguf, language_grid, language_network, network
@@ -103,9 +103,10 @@ def _folder(spec: str) -> Path:
 
 
 def _tensors(folder: Path) -> Weights:
-    """All safetensors of the folder; those of an earlier run if it is one."""
+    """All safetensors of the folder, but for a graph's; those of an earlier run if it is one."""
     kept = folder / WEIGHTS
-    files = [kept] if kept.is_file() else sorted(folder.glob("*.safetensors"))
+    found = (file for file in sorted(folder.glob("*.safetensors")) if file.name != packed_weights.FILE)
+    files = [kept] if kept.is_file() else list(found)
     if not files:
         raise ModelError(f"{folder} has no safetensors")
     out: Weights = {}
