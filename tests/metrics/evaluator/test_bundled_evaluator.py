@@ -26,7 +26,8 @@ FILES = {
     "summarization": "summarization.jsonl", "dialogue": "dialogue.jsonl", "fact": "fact.jsonl", "text": "text.jsonl",
     "data2text": "data2text.csv", "rewriting": "rewriting.tsv",
 }  # fmt: skip
-TOLERANCE = 1e-4
+TOLERANCE = 0.05
+"""Last bits flip 8-bit roundings on another kind of processor: measured .03 at most here (docs/models.md)."""
 ROWS = 6
 """Of each file: enough to see a change, few enough to be quick."""
 SUMMARY = Example(
