@@ -314,6 +314,23 @@ def test_a_small_head_stands_on_the_judge(both, tmp_path):
         open_model(f"dir:{tmp_path / 'five' / '..' / 'five'}", "pair-classifier")
 
 
+def test_a_damaged_small_head_is_named(both, tmp_path):
+    judge = open_model(both[1], "judge")
+    folder = pooled_head.write(tmp_path / "five", "five", [(np.ones((5, judge.width)), np.ones(5))], judge)
+    path = folder / "head.safetensors"
+    whole = path.read_bytes()
+    with pytest.raises(ModelError, match="do not fit an input of 7 numbers"):
+        pooled_head.read(path, 7)
+    for damaged in (whole[:-4], whole[:100], b"", whole.replace(b"bias_0", b"bias_1")):
+        path.write_bytes(damaged)
+        with pytest.raises(ModelError, match=r"head\.safetensors") as caught:
+            pooled_head.read(path, judge.width)
+        assert "\n" not in str(caught.value)
+    path.unlink()
+    with pytest.raises(ModelError, match="No such file"):
+        pooled_head.read(path, judge.width)
+
+
 def test_int8_stays_near_fp32(tmp_path):
     twin = PlainEvaluator(rounded=False)
     full, small = (

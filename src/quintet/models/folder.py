@@ -11,6 +11,8 @@ from typing import Any
 from quintet.errors import ModelError
 
 NAME = "model.toml"
+HEAD = "head.safetensors"
+"""Of a small head, which has no graph."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,7 @@ def apart(kind: str, name: str) -> tuple[str, str]:
 
 def _holds_graph(path: Path) -> bool:
     """A folder that training wrote has a model.toml as well, but keeps its weights as tensors alone."""
-    tensors = {file.name for file in path.glob("*.safetensors")} - {packed_weights.FILE}
+    tensors = {file.name for file in path.glob("*.safetensors")} - {packed_weights.FILE, folder.HEAD}
     return (path / folder.NAME).exists() and not tensors
 
 

@@ -1,7 +1,7 @@
 """Small heads that stand on a judge: linear layers over what its own heads read (IM2's five-point scales).
 
-A folder with model.toml and head.npz. model.toml: name, role = "pair-classifier", `on` (the judge's spec),
-`on_identity` (the judge it was trained on), `activation` between layers. head.npz: weight_0 (out, in), bias_0, …
+A folder with model.toml and head.safetensors. model.toml: name, role = "pair-classifier", `on` (the judge's spec),
+`on_identity` (the judge it was trained on), `activation` between layers. Tensors: weight_0 (out, in), bias_0, …
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quintet.errors import ModelError
-from quintet.models.folder import Description
+from quintet.models.folder import HEAD, Description
 from quintet.models.judge_roles import PairsThroughJudge
 from quintet.models.onnx_judge import OnnxJudge
 from quintet.models.roles import WHOLE, Limits, Logits, Pair
+from quintet.models.tensor_file import tensors
 
-FILE = "head.npz"
 ACTIVATIONS: Mapping[str, Callable[[NDArray[np.float32]], NDArray[np.float32]]] = {
     "none": lambda x: x,
     "tanh": np.tanh,
@@ -58,14 +58,16 @@ class PooledHead(PairsThroughJudge):
 
 def read(path: Path, width: int) -> Layers:
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            plain = {name: np.asarray(arrays[name], np.float32) for name in arrays.files}
-    except (OSError, ValueError) as error:
+        with path.open("rb") as stream:
+            plain = {name: np.asarray(one.read(stream), np.float32) for name, one in tensors(stream).items()}
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read ({error.strerror})") from None
+    except ValueError as error:
         raise ModelError(f"{path} cannot be read ({error})") from None
     layers: list[tuple[Matrix, Matrix]] = []
     while f"weight_{len(layers)}" in plain:
         weight, bias = plain[f"weight_{len(layers)}"], plain.get(f"bias_{len(layers)}")
-        if bias is None or weight.ndim != 2 or weight.shape != (len(bias), width):
+        if bias is None or bias.ndim != 1 or weight.shape != (len(bias), width):
             raise ModelError(f"{path}: weight_{len(layers)} and its bias do not fit an input of {width} numbers")
         layers.append((weight, bias))
         width = len(bias)
@@ -78,14 +80,18 @@ def write(
     folder: Path, name: str, layers: Layers, judge: OnnxJudge, activation: str = "relu", on: str = "bundled:evaluator"
 ) -> Path:
     """A head as a folder that `dir:` opens; `layers` are (weight (out, in), bias) from the pooled vector up."""
+    from safetensors.numpy import save
+
     folder.mkdir(parents=True, exist_ok=True)
-    arrays: dict[str, Any] = {}
-    for index, (weight, bias) in enumerate(layers):
-        arrays[f"weight_{index}"], arrays[f"bias_{index}"] = np.float32(weight), np.float32(bias)
-    np.savez(folder / FILE, **arrays)
+    arrays: dict[str, Matrix] = {}
+    for index, pair in enumerate(layers):
+        for part, numbers in zip(("weight", "bias"), pair, strict=True):
+            arrays[f"{part}_{index}"] = np.ascontiguousarray(numbers, np.float32)
+    # The library's own file could be read by its owner alone.
+    (folder / HEAD).write_bytes(save(arrays))
     lines = {
         "name": name, "role": "pair-classifier", "layers": len(layers), "width": judge.width,
-        "max_tokens": judge.max_tokens, "file": FILE, "on": on, "on_identity": judge.identity, "activation": activation,
+        "max_tokens": judge.max_tokens, "file": HEAD, "on": on, "on_identity": judge.identity, "activation": activation,
     }  # fmt: skip
     text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in lines.items())
     (folder / "model.toml").write_text(text, encoding="utf-8")
