@@ -26,8 +26,8 @@ FILES = {
     "summarization": "summarization.jsonl", "dialogue": "dialogue.jsonl", "fact": "fact.jsonl", "text": "text.jsonl",
     "data2text": "data2text.csv", "rewriting": "rewriting.tsv",
 }  # fmt: skip
-TOLERANCE = 0.05
-"""Last bits flip 8-bit roundings on another kind of processor: measured .03 at most here (docs/models.md)."""
+TOLERANCE = {"full": 0.12, "fast": 0.05}
+"""On another kind of processor last bits flip 8-bit roundings: .08 at most in full, .03 in fast (docs/models.md)."""
 ROWS = 6
 """Of each file: enough to see a change, few enough to be quick."""
 SUMMARY = Example(
@@ -46,11 +46,12 @@ def scores(task: str, fast: bool) -> dict[str, list[float]]:
 @pytest.mark.parametrize("fast", [False, True], ids=["full", "fast"])
 @pytest.mark.parametrize("task", FILES)
 def test_the_examples_score_as_pinned(task: str, fast: bool) -> None:
-    pinned = json.loads(PINNED.read_text(encoding="utf-8"))["fast" if fast else "full"][task]
+    mode = "fast" if fast else "full"
+    pinned = json.loads(PINNED.read_text(encoding="utf-8"))[mode][task]
     found = scores(task, fast)
     assert set(found) == set(pinned) == set(read_tasks()[task].dimensions)
     for dimension, values in found.items():
-        assert values == pytest.approx(pinned[dimension], abs=TOLERANCE), dimension
+        assert values == pytest.approx(pinned[dimension], abs=TOLERANCE[mode]), dimension
 
 
 def test_good_summaries_beat_bad_ones() -> None:
