@@ -16,10 +16,21 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class QuintetError(Exception):
     exit_code = 1
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Python would call the class with the message alone; a pool of processes waits for ever on what that raises.
+        return _again, (type(self), self.args), vars(self)
+
+
+def _again(kind: type[QuintetError], arguments: tuple[Any, ...]) -> QuintetError:
+    error = kind.__new__(kind, *arguments)
+    error.args = arguments
+    return error
 
 
 class UserError(QuintetError):

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import pickle
 import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,11 +16,11 @@ from quintet.core.example import Example
 from quintet.core.item import Item, Scored
 from quintet.core.metric import Metric, Row
 from quintet.core.score import Score
-from quintet.engine.executors import THREADS, Executor, Here, Job, Processes, rebuilt, taken_apart
+from quintet.engine.executors import THREADS, Executor, Here, Job, Processes
 from quintet.engine.plan import Column
 from quintet.engine.run import Tally, run
 from quintet.engine.store import DiskStore, NoStore, Store
-from quintet.errors import InputError, MissingField, QuintetError
+from quintet.errors import InputError, MissingExtra, MissingField, QuintetError, UnknownName
 from quintet.metrics import metrics as registry
 from quintet.models.memo import forget_all
 
@@ -130,13 +131,24 @@ def test_rows_that_kill_every_worker_are_named_and_those_before_kept(tmp_path: P
 
 
 def test_errors_come_back_as_they_are() -> None:
-    for error in (MissingField("source", "7", "echo"), InputError("bad", "file", "mend it"), QuintetError("plain")):
-        again = rebuilt(taken_apart(error))
+    for error in (
+        MissingField("source", "7", "echo"), InputError("bad", "file", "mend it"), QuintetError("plain"),
+        UnknownName("metric", "ech", ["echo"]), MissingExtra("torch", "torch", "training"),
+    ):  # fmt: skip
+        again = pickle.loads(pickle.dumps(error))
         assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
     with pytest.raises(QuintetError, match=r"internal error in a worker: ZeroDivisionError: no reason \(test_"):
         list(run(columns(), items(["raise"]), NoStore(), executor=Processes(1)))
     with pytest.raises(InputError, match="from 1 up"):
         Processes(0)
+
+
+def test_what_models_remember_is_dropped_after_an_error_too() -> None:
+    dropped: list[str] = []
+    job = Job((Batchy(),), lambda: dropped.append("chunk"))
+    with pytest.raises(ZeroDivisionError):
+        job.do([(0, [Example("raise")])])
+    assert dropped == ["chunk"]
 
 
 class Watched:

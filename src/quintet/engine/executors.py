@@ -52,11 +52,13 @@ class Job:
             metric.prepare()
 
     def do(self, work: Work) -> Answer:
-        for position, examples in work:
-            self.metrics[position].foresee(examples)
-        answer = [list(self.metrics[position].score(examples)) for position, examples in work]
-        self.between_chunks()
-        return answer
+        try:
+            for position, examples in work:
+                self.metrics[position].foresee(examples)
+            return [list(self.metrics[position].score(examples)) for position, examples in work]
+        finally:
+            # After an error as well: what was foreseen and never asked would be computed with the next chunk.
+            self.between_chunks()
 
 
 class Executor(Protocol):
@@ -136,7 +138,7 @@ class Processes:
                 continue
             if kind == "answer":
                 return list(content)
-            raise rebuilt(content)
+            raise content
         rows = max(len(examples) for _, examples in work)
         raise QuintetError(
             f"{ATTEMPTS} workers died one after the other on the same {rows} rows, perhaps out of memory; "
@@ -180,7 +182,7 @@ def _work(connection: Connection, threads: int) -> None:
                     job = told
                 reply: tuple[str, Any] = ("answer", told.do(work))
             except Exception as error:
-                reply = ("error", taken_apart(error))
+                reply = ("error", ours(error))
             connection.send(reply)
     except (EOFError, OSError):
         return
@@ -194,21 +196,13 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def taken_apart(error: Exception) -> tuple[type[QuintetError], tuple[Any, ...], dict[str, Any]]:
-    """An error as plain parts that travel between processes; one that is no QuintetError is told in words."""
+def ours(error: Exception) -> QuintetError:
+    """An error that travels between processes; one that is no QuintetError is told in words."""
     if isinstance(error, QuintetError):
-        return type(error), error.args, dict(vars(error))
+        return error
     last = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{os.path.basename(last.filename)}:{last.lineno}"
-    return QuintetError, (f"internal error in a worker: {type(error).__name__}: {error} ({place})",), {}
-
-
-def rebuilt(parts: tuple[type[QuintetError], tuple[Any, ...], dict[str, Any]]) -> QuintetError:
-    kind, arguments, fields = parts
-    error = kind.__new__(kind, *arguments)
-    error.args = arguments
-    vars(error).update(fields)
-    return error
+    return QuintetError(f"internal error in a worker: {type(error).__name__}: {error} ({place})")
 
 
 def _cores() -> int:

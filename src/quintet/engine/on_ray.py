@@ -11,7 +11,7 @@ import logging
 import os
 from typing import Any
 
-from quintet.engine.executors import AHEAD, Answer, Job, Pending, Work, rebuilt, taken_apart
+from quintet.engine.executors import AHEAD, Answer, Job, Pending, Work, ours
 from quintet.errors import InputError, MissingExtra, QuintetError
 from quintet.files.fetch import knock
 
@@ -69,7 +69,7 @@ class OnRay:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise QuintetError(f"the cluster could not score a chunk ({reason}); what was scored is kept") from None
         if kind == "error":
-            raise rebuilt(content)
+            raise content
         return list(content)
 
 
@@ -99,7 +99,7 @@ def _score(job: list[Any], work: Work) -> tuple[str, Any]:
             _prepared.add(job[0].binary())
         return "answer", told.do(work)
     except Exception as error:
-        return "error", taken_apart(error)
+        return "error", ours(error)
 
 
 def _import_ray() -> Any:
