@@ -172,13 +172,16 @@ class OnnxJudge:
     def _asked(self, output_text: str, texts: tuple[str, ...]) -> Asked:
         whole = self.split(output_text)
         output = whole[: self.longest_output]
-        parts = [self.split(text).ids for text in texts]
-        separator = np.array([self._last], np.int64)
-        joined = [piece for part in parts for piece in (separator, part)][1:]
-        grounds = np.concatenate(joined) if joined else np.empty(0, np.int64)
+        grounds = self._joined([self.split(text).ids for text in texts])
         lost = max(0, len(grounds) - self.longest_grounds)
-        kept = grounds[lost:] if len(parts) > 1 else grounds[: len(grounds) - lost]
+        kept = grounds[lost:] if len(texts) > 1 else grounds[: len(grounds) - lost]
         return Asked(output, kept, (len(whole) - len(output), lost))
+
+    def _joined(self, parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+        if len(parts) == 1:
+            return parts[0]  # no copy: many outputs are foreseen beside one window
+        between = np.array([self._last], np.int64)
+        return np.concatenate([np.empty(0, np.int64), *[one for part in parts for one in (between, part)][1:]])
 
     def _answered(self, rows: Sequence[Asked]) -> dict[tuple[bytes, bytes], Answers]:
         """Grounds by grounds, so that few states are held at a time."""

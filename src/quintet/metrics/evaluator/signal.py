@@ -10,7 +10,7 @@ from typing import ClassVar
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.metric import Metric, Row
-from quintet.core.score import Score, no_score
+from quintet.core.score import no_score
 from quintet.errors import ModelError
 from quintet.metrics.evaluator.reading import fact_of, read_document, references_of, turns_of
 from quintet.models.open import identity, open_model
@@ -125,10 +125,6 @@ def _sent(asking: Asking, answers: Answers) -> Row:
 
 def clipped(value: float) -> float:
     return min(max(float(value), -LOGIT), LOGIT)
-
-
-def log_odds_score(value: float, **evidence: object) -> Score:
-    return Score(clipped(value), **evidence)  # type: ignore[arg-type]
 
 
 def probability(logit: float) -> float:
