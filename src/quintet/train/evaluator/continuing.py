@@ -175,7 +175,10 @@ def first_sentence(kept: str, ending: str) -> str:
 
 
 def save(made: Sequence[Continued], path: Path) -> None:
-    path.write_text("".join(f"{json.dumps(asdict(one))}\n" for one in made), encoding="utf-8")
+    """Whole or not at all: a run that goes on takes the file as it is."""
+    part = path.with_suffix(".part")
+    part.write_text("".join(f"{json.dumps(asdict(one))}\n" for one in made), encoding="utf-8")
+    part.replace(path)
 
 
 def load(path: Path) -> list[Continued]:
