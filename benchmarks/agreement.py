@@ -1,6 +1,6 @@
 """How well the bundled evaluator agrees with people: writes the tables of docs/agreement.md.
 
-    python benchmarks/agreement.py --look "release candidate 2" --workers 2
+    python benchmarks/agreement.py --look "release candidate 3" --workers 2
     python benchmarks/agreement.py newsroom dialsummeval --limit 50 --page /tmp/page.md      # validation sets: no look
 
 One run gives all tables: scores are kept, single signals and blends without one are put together from `Score.parts`.
