@@ -7,6 +7,7 @@ filled up depends on its own length alone: so neither memory nor company changes
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -62,7 +63,8 @@ class Asked:
 
     @property
     def key(self) -> tuple[bytes, bytes]:
-        return self.output.ids.tobytes(), self.grounds.tobytes()
+        """Digests: the ids of a window are as large as all answers about it, and thousands are kept."""
+        return _digest(self.output.ids), _digest(self.grounds)
 
     def judgement(self, answers: Answers) -> Judgement:
         return Judgement(
@@ -259,6 +261,10 @@ def _remember(kept: OrderedDict[Any, Any], key: Any, value: Any) -> None:
     kept.move_to_end(key)
     if len(kept) > REMEMBERED:
         kept.popitem(last=False)
+
+
+def _digest(ids: NDArray[np.int64]) -> bytes:
+    return hashlib.blake2b(ids.tobytes(), digest_size=16).digest()
 
 
 def _sigmoid(logits: NDArray[np.float32]) -> NDArray[np.float32]:
