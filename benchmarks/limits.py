@@ -90,10 +90,10 @@ class Counted:
             self.add("gte-small", encoder(*ids.shape) * max(layers) / LAYERS, ids.size)
             return embedder(model, ids, mask, layers)
 
-        def read(model: Any, ids: Any, past: Any, rows: Any, targets: Any) -> Any:
-            around = 4.0 * LM_LAYERS * LM_WIDTH * len(ids) * (past.shape[3] + len(ids))
+        def read(model: Any, wanted: Any, ids: Any, past: Any, rows: Any, targets: Any) -> Any:
+            around = 4.0 * LM_LAYERS * LM_WIDTH * len(ids) * (past[0].shape[2] + len(ids))
             self.add("judge-lm", 2.0 * LM_WEIGHTS * len(ids) + 2.0 * LM_VOCABULARY * len(rows) + around, len(ids))
-            return language(model, ids, past, rows, targets)
+            return language(model, wanted, ids, past, rows, targets)
 
         onnx_judge.OnnxJudge._run = judged  # type: ignore[method-assign]
         onnx_judge.OnnxJudge._run_grounds = grounded  # type: ignore[method-assign]
@@ -109,6 +109,12 @@ class Counted:
         self.subwords.clear()
 
 
+def bits_of(folder: Path) -> int:
+    """Of the products; attention, which is counted with them, is float32 in every model."""
+    described = tomllib.loads((folder / "model.toml").read_text(encoding="utf-8"))
+    return 8 if "arithmetic" in described["precision"] else 32
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--documents", type=int, default=1)
@@ -119,8 +125,7 @@ def main() -> None:
     with_threads(given.threads)
     print(machine())
     folder = Path(given.model.removeprefix("dir:")) if given.model else verify(entry("evaluator"))
-    described = tomllib.loads((folder / "model.toml").read_text(encoding="utf-8"))
-    bits = {"evaluator": 8 if "arithmetic" in described["precision"] else 32, "gte-small": 32, "judge-lm": 32}
+    bits = {"evaluator": bits_of(folder), "gte-small": 32, "judge-lm": bits_of(verify(entry("judge-lm")))}
     sessions, counted = {32: product(32), 8: product(8)}, Counted()
     items = [Item(example) for example in summeval_like(given.documents)]
     for name, fast in (("all signals", False), ("--fast", True)):

@@ -77,7 +77,9 @@ def signal(name: str) -> dict[str, Any]:
     head, _, rest = name.partition(".")
     if head in _DOCUMENT:
         of, label = _DOCUMENT[head]
-        return {"metric": "evaluator-document", "of": of, "label": label, "parameters": {"best": _WINDOWS[rest][1]}}
+        window, best = _WINDOWS[rest]
+        chosen = {"best": best} if window == "big" else {"window": window, "best": best}
+        return {"metric": "evaluator-document", "of": of, "label": label, "parameters": chosen}
     if head in _SUPPORT:
         of, label = _SUPPORT[head]
         window, best = _WINDOWS[rest]
@@ -114,12 +116,11 @@ def _matching(rest: str) -> dict[str, Any]:
     return {"metric": metric, "of": of, "label": f"{label} the {field}", "parameters": {"layer": int(match.group(2))}}
 
 
-def convert(table: dict[str, Any], mode: str, question: str, needs: list[str], either: list[str]) -> dict[str, Any]:
-    names = [row["name"] for row in table["signals"]]
+def convert(table: dict[str, Any], question: str, needs: list[str], either: list[str]) -> dict[str, Any]:
     total = sum(row["weight"] for row in table["signals"])
     signals = [
-        {**signal(name), "shift": row["mean"], "scale": row["sd"], "weight": row["weight"] / total}
-        for name, row in zip(names, table["signals"], strict=True)
+        {**signal(row["name"]), "shift": row["mean"], "scale": row["sd"], "weight": row["weight"] / total}
+        for row in table["signals"]
     ]
     found: dict[str, Any] = {"question": question, "needs": needs}
     if either:
@@ -162,7 +163,7 @@ def main(folder: Path) -> None:
             about = tasks[task].dimensions[dimension].dimension
             for mode in ("full", "fast"):
                 table = study[task][dimension][mode]
-                made = convert(table, mode, about.question, list(about.needs), EITHER.get(path, []))
+                made = convert(table, about.question, list(about.needs), EITHER.get(path, []))
                 parts.append(toml(f"{dimension}.{mode}", made))
         (TARGET / f"{task}.toml").write_text("\n".join(parts), encoding="utf-8")
     text = PAGE.read_text(encoding="utf-8")
