@@ -407,7 +407,7 @@ def test_a_terminal_without_unicode(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
-    rows = [{"output": f"Sentence {n} of many. It is about {n % 13}.", "source": f"thing {n}"} for n in range(20_000)]
+    rows = [{"output": f"Sentence {n} of many. It is about {n % 13}.", "source": f"thing {n}"} for n in range(60_000)]
     file = write_jsonl(tmp_path / "in.jsonl", rows)
     command = [
         sys.executable,
