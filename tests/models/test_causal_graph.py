@@ -10,6 +10,8 @@ from tiny_judges import PlainLanguageModel
 
 from quintet.errors import ModelError
 from quintet.models import onnx_lm
+from quintet.models.kept_states import KeptStates
+from quintet.models.lm_states import size
 from quintet.models.memo import forget_all
 from quintet.models.open import identity, open_model
 from quintet.models.roles import CausalLM, YesNo
@@ -83,12 +85,12 @@ def test_a_context_is_read_once(both):
 def test_states_are_bounded(both, monkeypatch):
     model = open_model(both[1], "causal-lm")
     forget_all()
-    monkeypatch.setattr(onnx_lm, "STATE_BYTES", 40_000)
+    kept = KeptStates(40_000, size)
+    monkeypatch.setattr(model, "_states", kept)
     model.log_probs([(f"{i} the cat sat on the mat", " Yes") for i in range(30)])
-    assert sum(part.nbytes for state in model._kept.values() for part in state) == model._bytes <= 40_000
-    assert len(model._kept) > 1
+    assert 0 < kept.bytes <= 40_000
     forget_all()
-    assert model._bytes == 0
+    assert kept.bytes == 0
 
 
 def test_steps_do_not_change_a_score(both, monkeypatch):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 
 import numpy as np
@@ -41,29 +40,3 @@ def from_outputs(fresh: Sequence[States], text: int, length: int) -> States:
     """The states of one text of a run, without what it was filled up with."""
     own = np.stack([part[:, text, :length] for part in fresh])
     return own.reshape(len(fresh) // 2, 2, *own.shape[1:])
-
-
-class KeptStates:
-    """States by the ids of their grounds, the least recently used out first."""
-
-    def __init__(self, limit: int = STATE_BYTES) -> None:
-        self._limit = limit
-        self._kept: OrderedDict[bytes, States] = OrderedDict()
-        self.bytes = 0
-
-    def get(self, key: bytes) -> States | None:
-        found = self._kept.get(key)
-        if found is not None:
-            self._kept.move_to_end(key)
-        return found
-
-    def put(self, key: bytes, states: States) -> None:
-        before = self._kept.pop(key, None)
-        self.bytes += states.nbytes - (0 if before is None else before.nbytes)
-        self._kept[key] = states
-        while self.bytes > self._limit and self._kept:
-            self.bytes -= self._kept.popitem(last=False)[1].nbytes
-
-    def clear(self) -> None:
-        self._kept.clear()
-        self.bytes = 0

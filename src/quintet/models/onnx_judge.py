@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from quintet.errors import ModelError
 from quintet.models.batching import equal_batches
 from quintet.models.folder import Description
-from quintet.models.judge_states import KeptStates, States, as_inputs, fresh_names, from_outputs, past_names
+from quintet.models.judge_states import STATE_BYTES, States, as_inputs, fresh_names, from_outputs, past_names
+from quintet.models.kept_states import KeptStates
 from quintet.models.memo import forgetting
 from quintet.models.onnx_backend import open_session
 from quintet.models.onnx_cut import cut, input_names, output_names
@@ -93,7 +94,7 @@ class OnnxJudge:
         self._sessions: dict[tuple[str, ...], Any] = {}
         self._pieces: OrderedDict[str, Pieces] = OrderedDict()
         self._known: OrderedDict[tuple[bytes, bytes], Answers] = OrderedDict()
-        self._states = KeptStates()
+        self._states: KeptStates[States] = KeptStates(STATE_BYTES, lambda states: states.nbytes)
         self._foreseen: list[Asked] = []
         self._lock = threading.RLock()
         self._fresh = [name for names in fresh_names(description.layers) for name in names]

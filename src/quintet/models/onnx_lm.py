@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from quintet.errors import ModelError
 from quintet.models import packed_weights
 from quintet.models.folder import Description
+from quintet.models.kept_states import KeptStates
 from quintet.models.lm_states import States, size, state_names
 from quintet.models.memo import forgetting
 from quintet.models.onnx_backend import open_session
@@ -49,8 +50,7 @@ class OnnxCausalLM:
         self._nothing: States = tuple(np.zeros((1, heads, 0, width), np.float32) for _ in self._names.past)
         self._path, self._packed = folder / description.file, folder / packed_weights.FILE
         self._opened: Any = None
-        self._kept: OrderedDict[bytes, States] = OrderedDict()
-        self._bytes = 0
+        self._states: KeptStates[States] = KeptStates(STATE_BYTES, size)
         self._known: OrderedDict[tuple[Context, str], TokenScores] = OrderedDict()
         self._lock = threading.RLock()
         self.tokens_read = 0
@@ -78,9 +78,8 @@ class OnnxCausalLM:
 
     def forget(self) -> None:
         with self._lock:
-            self._kept.clear()
+            self._states.clear()
             self._known.clear()
-            self._bytes = 0
 
     def next_log_probs(self, ids: Ids, answers: Sequence[int]) -> NDArray[np.float32]:
         """Log-probability of each of `answers` as the sub-word after `ids`."""
@@ -129,17 +128,14 @@ class OnnxCausalLM:
     def _state(self, ids: Ids) -> States:
         """Keys and values of a context, from memory if it was read lately."""
         key = ids.tobytes()
-        if key in self._kept:
-            self._kept.move_to_end(key)
-            return self._kept[key]
+        kept = self._states.get(key)
+        if kept is not None:
+            return kept
         past = self._nothing
         none = np.zeros(0, np.int64)
         for at in range(0, len(ids), CONTEXT_STEP):
             past = tuple(self._run(self._names.present, ids[at : at + CONTEXT_STEP], past, none, none))
-        self._kept[key] = past
-        self._bytes += size(past)
-        while self._bytes > STATE_BYTES and len(self._kept) > 1:
-            self._bytes -= size(self._kept.popitem(last=False)[1])
+        self._states.put(key, past)
         return past
 
     def _scored(self, ids: Ids, past: States, rows: Ids, targets: Ids) -> NDArray[np.float32]:
