@@ -1,7 +1,7 @@
 """Builds the folders of the bundled evaluator and language model from trained weights, and prints their catalogue rows.
 
-    python scripts/build_evaluator.py encoder WEIGHTS.safetensors TOKENIZER.json OUT --questions sel,coh,… [--fp32]
-        [--samples FILE.jsonl]
+    python scripts/build_evaluator.py encoder WEIGHTS.safetensors TOKENIZER.json OUT --questions sel,coh,…
+        [--together sel,adq,…] [--fp32] [--samples FILE.jsonl]
     python scripts/build_evaluator.py lm WEIGHTS TOKENIZER.json OUT [--fp32]
 
 WEIGHTS of the language model is a file, or a folder of files with a part of them each. Needs `onnx` and `safetensors`.
@@ -23,7 +23,7 @@ from quintet.models import packed_weights
 from quintet.train.evaluator.language_grid import compressed, expanded, joined_parts
 from quintet.train.export_evaluator import export_evaluator, read_weights
 from quintet.train.export_graph import Array
-from quintet.train.export_judge_lm import export_judge_lm, together
+from quintet.train.export_judge_lm import export_judge_lm
 
 
 def language_weights(path: Path) -> dict[str, Array]:
@@ -40,6 +40,7 @@ def main() -> None:
     parser.add_argument("tokenizer", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--questions", default="", help="heads of the encoder in their order, with commas between them")
+    parser.add_argument("--together", default="", help="those of them that read output and grounds as one text")
     parser.add_argument("--fp32", action="store_true")
     parser.add_argument("--samples", type=Path)
     asked = parser.parse_args()
@@ -49,7 +50,10 @@ def main() -> None:
         precision = "fp32" if asked.fp32 else "int8-arithmetic" if asked.samples else "int8"
         rows = [json.loads(line) for line in asked.samples.open(encoding="utf-8")] if asked.samples else []
         samples = [(row["output"], row.get("source") or "") for row in rows]
-        export_evaluator(weights, asked.out, asked.tokenizer, questions, precision=precision, samples=samples)
+        together = [name.strip() for name in asked.together.split(",")]
+        export_evaluator(
+            weights, asked.out, asked.tokenizer, questions, precision=precision, samples=samples, together=together
+        )
     else:
         weights = language_weights(asked.weights)
         if asked.fp32:

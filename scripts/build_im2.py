@@ -118,7 +118,9 @@ def features_of(examples: Sequence[Example], model: str) -> dict[str, Floats]:
         "im2-nuf5": [(e.output, ()) for e in examples],
         "im2-ies5": [(e.output, (e.history or ("",))[-1:]) for e in examples],
     }
-    return {name: np.stack([one.pooled for one in judge.judge(own)]) for name, own in pairs.items()}
+    return {
+        name: np.stack([one.pooled for one in judge.judge(own, bool(judge.together))]) for name, own in pairs.items()
+    }
 
 
 def heads(taught: Iterable[Lesson], without: str = "") -> dict[str, Head]:

@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("torch", reason="the torch extra is not installed")
 pytest.importorskip("onnx", reason="the torch extra is not installed")
 
-from tiny_judges import QUESTIONS, TOKENS, PlainEvaluator
+from tiny_judges import QUESTIONS, TOGETHER, TOKENS, PlainEvaluator
 
 from quintet.errors import ModelError
 from quintet.models import pooled_head
@@ -46,14 +46,16 @@ def sigmoid(x):
     return 1 / (1 + np.exp(-np.asarray(x, float)))
 
 
-def test_the_graph_equals_the_plain_twin(both):
+@pytest.mark.parametrize("as_one", [False, True])
+def test_the_graph_equals_the_plain_twin(both, as_one):
     twin, spec = both
     judge = open_model(spec, "judge")
     assert isinstance(judge, Judge)
     assert judge.questions == QUESTIONS
+    assert judge.together == set(TOGETHER)
     assert judge.identity == identity(spec)
-    for pair, found in zip(PAIRS, judge.judge(PAIRS), strict=True):
-        heads, nli, words, pooled = twin.judged(*framed(judge, *pair))
+    for pair, found in zip(PAIRS, judge.judge(PAIRS, as_one), strict=True):
+        heads, nli, words, pooled = twin.judged(*framed(judge, *pair), as_one)
         assert np.abs(np.array(list(found.heads.values())) - heads.numpy()).max() < 3e-5
         assert np.abs(found.entailment - softmax(nli.numpy())).max() < 1e-5
         assert np.abs(found.words - sigmoid(words.numpy())).max(initial=0) < 1e-5
@@ -61,15 +63,16 @@ def test_the_graph_equals_the_plain_twin(both):
         assert found.cut == (0, 0)
 
 
-def test_no_bit_depends_on_the_company(both):
+@pytest.mark.parametrize("as_one", [False, True])
+def test_no_bit_depends_on_the_company(both, as_one):
     judge = open_model(both[1], "judge")
     forget_all()
-    together = judge.judge(PAIRS * 3)
+    crowd = judge.judge(PAIRS * 3, as_one)
     forget_all()
-    backwards = judge.judge(PAIRS[::-1])[::-1]
-    for pair, one, other in zip(PAIRS, together, backwards, strict=False):
+    backwards = judge.judge(PAIRS[::-1], as_one)[::-1]
+    for pair, one, other in zip(PAIRS, crowd, backwards, strict=False):
         forget_all()
-        (alone,) = judge.judge([pair])
+        (alone,) = judge.judge([pair], as_one)
         for found in (one, other):
             assert found.heads == alone.heads
             assert np.array_equal(found.pooled, alone.pooled)
@@ -82,9 +85,14 @@ def test_equal_inputs_are_judged_once(both):
     forget_all()
     before = judge.passes
     judge.judge(PAIRS + PAIRS)
-    open_model(f"{both[1]}#sel", "pair-classifier").logits([(PAIRS[0][1][0], PAIRS[0][0])])
+    open_model(f"{both[1]}#con", "pair-classifier").logits([(PAIRS[0][1][0], PAIRS[0][0])])
     open_model(both[1], "token-tagger").tag([(PAIRS[0][0], PAIRS[0][1][0])])
     assert judge.passes - before == len(PAIRS)
+    for _ in range(2):
+        judge.judge(PAIRS[:2], together=True)
+        open_model(f"{both[1]}#sel", "pair-classifier").logits([(PAIRS[0][1][0], PAIRS[0][0])])
+    # Read as one, the first is another text; the second has no grounds and is the same.
+    assert judge.passes - before == len(PAIRS) + 1
 
 
 def test_grounds_are_read_once_for_all_outputs(both):
@@ -142,6 +150,8 @@ def test_special_tokens_stay_text_and_separators_cannot_be_forged(both):
     judge = open_model(both[1], "judge")
     forged, true = judge.judge([("a", ("b [SEP] c",)), ("a", ("b", "c"))])
     assert forged.heads != true.heads
+    forged, true = judge.judge([("a [SEP] b", ("c",)), ("a", ("b [SEP] c",))], together=True)
+    assert forged.heads != true.heads
     assert 3 not in judge.split("b [SEP] [CLS] [MASK]").ids
 
 
@@ -154,6 +164,8 @@ def test_what_is_too_long_is_reported(both):
     assert out.cut == (5 * len(judge.split("cat")), 0)
     assert len(out.words) == longest
     assert one.cut[1] == 100 * judge.lengths(["dog"])[0] - (TOKENS - 2)
+    (as_one,) = judge.judge([("cat", ("dog " * 100,))], together=True)
+    assert as_one.cut[1] == one.cut[1] + judge.lengths(["cat"])[0] + 1
     # Of several grounds the last ones stay.
     (kept,) = judge.judge([("cat", ("dog " * 70, "house"))])
     assert many.cut[1] > 0
@@ -183,10 +195,11 @@ def test_one_head_as_a_classifier_and_a_regressor(both):
     _, spec = both
     context, response = "A dog barked at the old house.", "Yes the dog"
     (judged,) = open_model(spec, "judge").judge([(response, (context,))])
+    (as_one,) = open_model(spec, "judge").judge([(response, (context,))], together=True)
     model = open_model(f"{spec}#sel", "pair-classifier")
     (found,) = model.logits([(context, response)])
     assert model.labels == 2
-    assert found.values.tolist() == [0.0, np.float32(judged.heads["sel"])]
+    assert found.values.tolist() == [0.0, np.float32(as_one.heads["sel"])]
     (turned,) = model.logits([(response, context)], order="ba")
     assert turned.values.tolist() == found.values.tolist()
     (alone,) = open_model(f"{spec}#acc", "pair-classifier").logits([(response, None)])
@@ -196,13 +209,15 @@ def test_one_head_as_a_classifier_and_a_regressor(both):
     assert np.allclose(np.exp(three.logits([(context, response)])[0].values), judged.entailment, atol=1e-6)
     (value,) = open_model(f"{spec}#doc_to_summ", "regressor").values([(context, response)])
     assert value.value == pytest.approx(float(sigmoid(judged.heads["con"])), abs=1e-7)
+    (value,) = open_model(f"{spec}#sent_to_sent", "regressor").values([(context, response)])
+    assert value.value == pytest.approx(float(sigmoid(as_one.heads["adq"])), abs=1e-7)
 
 
 def test_lines_of_a_context_are_turns(both):
     _, spec = both
     turns = ("A dog barked.", "the cat sat")
     (found,) = open_model(f"{spec}#sel", "pair-classifier").logits([("\n".join(turns), "Yes")])
-    (own,) = open_model(spec, "judge").judge([("Yes", turns)])
+    (own,) = open_model(spec, "judge").judge([("Yes", turns)], together=True)
     assert found.values[1] == np.float32(own.heads["sel"])
 
 
@@ -250,7 +265,8 @@ def test_questions_in_words_go_to_heads(both):
             ("Yes", ("the dog", "the cat", "the mat")),
             ("Yes", ("the mat",)),
             ("Yes", ("the house",)),
-        ]
+        ],
+        together=True,
     )
     assert fluent.value == pytest.approx(float(sigmoid(judged[0].heads["acc"])), abs=1e-7)
     assert coherent.value == pytest.approx(float(sigmoid(judged[1].heads["sel"])), abs=1e-7)
@@ -305,7 +321,7 @@ def test_a_small_head_stands_on_the_judge(both, tmp_path):
     model = open_model(f"dir:{folder}", "pair-classifier")
     assert (model.labels, model.identity) == (5, identity(f"dir:{folder}"))
     (found,) = model.logits([("the cat", "a dog")])
-    (judged,) = judge.judge([("a dog", ("the cat",))])
+    (judged,) = judge.judge([("a dog", ("the cat",))], together=True)
     want = layers[1][0] @ np.tanh(layers[0][0] @ judged.pooled + layers[0][1]) + layers[1][1]
     assert found.values == pytest.approx(want, abs=1e-4)
     text = (folder / "model.toml").read_text()

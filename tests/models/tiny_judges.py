@@ -14,6 +14,7 @@ from quintet.train.export_judge_lm import Shape, export_judge_lm, together
 
 WIDTH, LAYERS, TOKENS = 64, 3, 64
 QUESTIONS = ("sel", "coh", "cohd", "acc", "con", "adq", "rel", "cov", "d2t", "gro", "ord", "abba", "abac")
+TOGETHER = ("sel", "adq", "gro")
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 
 
@@ -74,9 +75,14 @@ class PlainEvaluator:
                     found[f"{ours}{own}.{kind}"] = plain[f"{theirs}{other}.{kind}"]
         return {name: value.numpy() for name, value in {**found, **self.extra}.items()}
 
-    def states(self, output, grounds=()):
+    def states(self, output, grounds=(), as_one=False):
         """Of `[CLS] output [SEP]` after `[CLS] grounds [SEP]`, both as one input under a mask: the output's rows see
-        everything, those of the grounds one another. Positions are counted on each side."""
+        everything, those of the grounds one another. Positions are counted on each side. As one text: as BERT does."""
+        if as_one:
+            ids, types = [2, *output, 3, *grounds, 3], [0] * (len(output) + 2) + [1] * (len(grounds) + 1)
+            with torch.no_grad():
+                found = self.bert(input_ids=torch.tensor([ids]), token_type_ids=torch.tensor([types]))
+            return found.last_hidden_state[0, : len(output) + 2]
         own, beside = [2, *output, 3], [2, *grounds, 3] if len(grounds) else []
         mask = torch.zeros(1, 1, len(own) + len(beside), len(own) + len(beside))
         mask[..., len(own) :, : len(own)] = torch.finfo(torch.float32).min
@@ -91,9 +97,9 @@ class PlainEvaluator:
     def linear(self, x, name):
         return x @ self.extra[f"{name}.weight"].T + self.extra[f"{name}.bias"]
 
-    def judged(self, output: list[int], grounds: list[int]):
+    def judged(self, output: list[int], grounds: list[int], as_one: bool = False):
         """heads, nli, words and pooled for an output beside grounds."""
-        states = self.states(output, grounds)
+        states = self.states(output, grounds, as_one and len(grounds) > 0)
         own = states[1 : 1 + len(output)]
         mean = own.mean(0) if len(output) else torch.zeros(WIDTH)
         pooled = torch.tanh(self.linear(torch.cat([states[0], mean]), "pool"))
@@ -111,7 +117,9 @@ class PlainEvaluator:
     def export(self, folder: Path, precision: str) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         self.tokenizer.save(str(folder / "source.json"))
-        return export_evaluator(self.weights(), folder, folder / "source.json", QUESTIONS, precision=precision)
+        return export_evaluator(
+            self.weights(), folder, folder / "source.json", QUESTIONS, precision=precision, together=TOGETHER
+        )
 
 
 class PlainLanguageModel:

@@ -1,6 +1,9 @@
 """The networks that src/quintet/train/evaluator trains, as score.py asks for them."""
 from __future__ import annotations
 
+import tomllib
+from importlib import resources
+
 import torch
 from torch import nn
 
@@ -12,6 +15,7 @@ from quintet.train.evaluator.starting import unpacked as unpack
 
 CLS, SEP, BOS = 101, 102, 1
 TASKS = list(QUESTIONS)
+TOGETHER = frozenset(tomllib.loads((resources.files("quintet.train") / "recipes/evaluator.toml").read_text())["model"]["options"]["together"])
 torch.backends.cuda.enable_cudnn_sdp(False)  # it plans anew for every batch shape
 
 

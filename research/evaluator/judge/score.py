@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from safetensors.torch import load_file
 
-from .networks import BOS, CLS, LM, SEP, TASKS, Encoder, Evaluator, dlg_prefix, doc_prefix, expand, mr_prefix, tokenizer, unpack
+from .networks import BOS, CLS, LM, SEP, TASKS, TOGETHER, Encoder, Evaluator, dlg_prefix, doc_prefix, expand, mr_prefix, tokenizer, unpack
 from quintet.metrics.evaluator.rarity import word_table
 from quintet.text.content_words import content_words, plain_words
 
@@ -55,7 +55,7 @@ class Judge:
     def __init__(s, path, tokpath, budget=65536):
         s.path = path
         s.tok = tokenizer(tokpath); s.cache = {}; s.budget = budget
-        s.q = []; s.qk = {}
+        s.q = []; s.qk = {}; s.both = set()
 
     def ids(s, texts):
         new = [t for t in dict.fromkeys(texts) if t not in s.cache]
@@ -63,13 +63,15 @@ class Judge:
             s.cache[t] = e.ids
         return [s.cache[t] for t in texts]
 
-    def ask(s, a, b):
-        """Queue a pair (id lists), return its slot."""
+    def ask(s, a, b, both=False):
+        """Queue a pair (id lists), return its slot; both: read as one text as well, for the heads that want it."""
         a = tuple(a[:AMAX]) if len(a) > AMAX else tuple(a)
         b = tuple(b[:510])
         k = (a, b)
         if k not in s.qk:
             s.qk[k] = len(s.q); s.q.append(k)
+        if both and b:
+            s.both.add(s.qk[k])
         return s.qk[k]
 
     @torch.no_grad()
@@ -78,9 +80,13 @@ class Judge:
             time.sleep(0.2)
         s.m = Evaluator()
         s.m.load_state_dict(unpack(load_file(s.path))); s.m.eval().to(DEV)
-        n = len(s.q); order = sorted(range(n), key=lambda i: len(s.q[i][0]) + len(s.q[i][1]))
+        n = len(s.q)
         s.heads = np.zeros((n, len(TASKS)), np.float32); s.nli = np.zeros((n, 3), np.float32); s.tokp = [None] * n
-        i = 0; tot = 0
+        s.answer(range(n), False); s.answer(s.both, True)
+
+    def answer(s, which, one):
+        order = sorted(which, key=lambda i: len(s.q[i][0]) + len(s.q[i][1])); n = len(order)
+        i = 0; tot = 0; asked = [t for t, name in enumerate(TASKS) if name in TOGETHER]
         while i < n:
             j = i; mx = 0
             while j < n:
@@ -90,13 +96,15 @@ class Judge:
                 mx = max(mx, l); j += 1
             idx = order[i:j]; ids = np.zeros((len(idx), mx), np.int64); typ = np.zeros_like(ids); mask = np.zeros(ids.shape, bool); am = np.zeros(ids.shape, bool)
             for r, k in enumerate(idx):
-                a, b = s.q[k]; q = [CLS, *a, SEP] + ([CLS, *b, SEP] if b else [])
+                a, b = s.q[k]; b = b[:509 - len(a)] if one else b; q = [CLS, *a, SEP] + ([*([] if one else [CLS]), *b, SEP] if b else [])
                 ids[r, :len(q)] = q; mask[r, :len(q)] = True; am[r, 1:1 + len(a)] = True; typ[r, len(a) + 2:len(q)] = 1
             g = lambda x: torch.from_numpy(x).to(DEV)
             with AC():
-                h, nl, tk = s.m(g(ids), g(typ), g(mask), g(am))
+                h, nl, tk = s.m(g(ids), g(typ), g(mask), g(am), torch.full((len(idx),), one, device=DEV))
             h, nl, tk = h.cpu().numpy(), nl.softmax(-1).cpu().numpy(), tk.sigmoid().cpu().numpy()
             for r, k in enumerate(idx):
+                if one:
+                    s.heads[k][asked] = h[r][asked]; continue
                 s.heads[k] = h[r]; s.nli[k] = nl[r]; s.tokp[k] = tk[r, 1:1 + len(s.q[k][0])].astype(np.float16)
             tot += ids.size; i = j
         print("judged", n, "pairs", tot / 1e6, "M tokens", flush=True)
@@ -153,7 +161,7 @@ def enc_signals(items, paras, path, tokpath, tag=""):
 
     for n, it in enumerate(items):
         o = one(it["out"]); ss = J.ids(it["sents"])
-        e = {"acc": J.ask(o, []), "accs": [J.ask(x, []) for x in ss], "ord": [J.ask(x, y) for x, y in zip(ss, ss[1:])]}
+        e = {"acc": J.ask(o, []), "accs": [J.ask(x, []) for x in ss], "ord": [J.ask(x, y, True) for x, y in zip(ss, ss[1:])]}
         if "doc" in it:
             big = doc_windows(it["doc"], 310, 100); small = doc_windows(it["doc"], 96, 40)
             words_of = win_words(it["doc"], big)
@@ -161,20 +169,20 @@ def enc_signals(items, paras, path, tokpath, tag=""):
             e["con"] = [[J.ask(x, w) for w in big] for x in ss]; e["whole"] = [J.ask(o, w) for w in big]
             e["nli"] = [[J.ask(x, w) for w in small] for x in ss] if len(small) <= 60 else e["con"]
         if "refs" in it:
-            e["or"] = [J.ask(o, one(r)) for r in it["refs"]]; e["ro"] = [J.ask(one(r), o) for r in it["refs"]]
+            e["or"] = [J.ask(o, one(r), True) for r in it["refs"]]; e["ro"] = [J.ask(one(r), o, True) for r in it["refs"]]
         if "hist" in it:
             hs = [one(h) for h in it["hist"]]
             for k in (1, 2, 3, 5, 99):
                 b = []
                 for h in hs[-k:]:
                     b += ([SEP] if b else []) + h
-                e[f"h{k}"] = J.ask(o, b[-(500 - min(len(o), AMAX)):])
+                e[f"h{k}"] = J.ask(o, b[-(500 - min(len(o), AMAX)):], True)
             if it.get("fact"):
-                b = one(it["fact"]) + [SEP] + hs[-1]; e["fh"] = J.ask(o, b)
-            e["rep"] = [J.ask(o, h) for h in hs[-6:]]
+                b = one(it["fact"]) + [SEP] + hs[-1]; e["fh"] = J.ask(o, b, True)
+            e["rep"] = [J.ask(o, h, True) for h in hs[-6:]]
         for k in ("fact", "inp", "mr"):
             if it.get(k):
-                e[k] = J.ask(o, one(it[k])); e[k + "r"] = J.ask(one(it[k]), o)
+                e[k] = J.ask(o, one(it[k]), True); e[k + "r"] = J.ask(one(it[k]), o, True)
         jobs.append(e)
     print("queued", len(J.q), round(time.time() - t0, 1), flush=True)
     J.run()
@@ -340,7 +348,8 @@ def emb_signals(items, paras, path, tokpath, tag, judge=False, layers=(9, 12)):
 
 # ------------------------------------------------------------------ language model
 @torch.no_grad()
-def lm_signals(items, paras, parts, tokpath, tag, budget=65536, tiny=False, only=None):
+def lm_signals(items, paras, parts, tokpath, tag, budget=65536, tiny=False, only=None, each=None):
+    """`each`: a file for the log-likelihood of every token given the document, and alone."""
     from tokenizers import Tokenizer
     t0 = time.time(); tok = Tokenizer.from_file(tokpath); S = Sig(len(items)); Q = []
     m = LM(1 if tiny else 30)
@@ -376,7 +385,7 @@ def lm_signals(items, paras, parts, tokpath, tag, budget=65536, tiny=False, only
     pe = dict(zip(pre, [e.ids for e in tok.encode_batch(pre, add_special_tokens=False)])); te = dict(zip(tgt, [e.ids for e in tok.encode_batch([" " + t for t in tgt], add_special_tokens=False)]))
     seq = [([BOS] + pe[q[2]][-7000:], te[q[3]][:600]) for q in Q]; order = sorted(range(len(seq)), key=lambda i: len(seq[i][0]) + len(seq[i][1]))
     print("lm queued", len(seq), sum(len(a) + len(b) for a, b in seq) / 1e6, "M tokens", round(time.time() - t0, 1), flush=True)
-    i = 0
+    i = 0; tokens = {}
     while i < len(order):
         j = i
         while j < len(order) and (len(seq[order[j]][0]) + len(seq[order[j]][1])) * (j - i + 1) <= budget:
@@ -391,10 +400,16 @@ def lm_signals(items, paras, parts, tokpath, tag, budget=65536, tiny=False, only
         sm = torch.zeros(len(idx), device=DEV).index_add_(0, row, lp); ct = torch.zeros(len(idx), device=DEV).index_add_(0, row, torch.ones_like(lp))
         mn = torch.full((len(idx),), 0.0, device=DEV).scatter_reduce_(0, row, lp, "amin"); bad = torch.zeros(len(idx), device=DEV).index_add_(0, row, (lp < -9).float())
         sm, ct, mn, bad = (z.cpu().numpy() for z in (sm, ct, mn, bad))
+        if each:
+            for k, own in zip(idx, np.split(lp.float().cpu().numpy().astype(np.float16), np.cumsum(ct.astype(int))[:-1])):
+                if Q[k][1] in ("doc", "unc") and "doc" in items[Q[k][0]]:
+                    tokens[f"{Q[k][1]}:{Q[k][0]}"] = own
         for r, k in enumerate(idx):
             n, nm = Q[k][0], Q[k][1]
             S.put(f"{nm}.sum", n, sm[r]); S.put(f"{nm}.mean", n, sm[r] / max(1, ct[r])); S.put(f"{nm}.min", n, mn[r]); S.put("ntok" if not nm.startswith("ref") else "ntokref", n, ct[r]); S.put(f"{nm}.bad", n, bad[r] / max(1, ct[r]))
         i = j
+    if each:
+        names = sorted(tokens); np.savez_compressed(each, names=np.array(names), lengths=np.array([len(tokens[k]) for k in names]), values=np.concatenate([tokens[k] for k in names]))
     print("lm signals", len(S.v), round(time.time() - t0, 1), "s", flush=True)
     return {tag + k: v for k, v in S.v.items()}
 
@@ -416,5 +431,5 @@ if __name__ == "__main__":
     elif mode == "emb":
         sig = emb_signals(items, paras, weights, tokpath, tag, judge=kw.get("judge") == "1")
     else:
-        sig = lm_signals(items, paras, weights, tokpath, tag, tiny=kw.get("tiny") == "1", only=set(kw["only"].split(",")) if "only" in kw else None)
+        sig = lm_signals(items, paras, weights, tokpath, tag, tiny=kw.get("tiny") == "1", only=set(kw["only"].split(",")) if "only" in kw else None, each=kw.get("each"))
     save(out, sig, items)

@@ -25,14 +25,15 @@ class FakeJudge:
     longest_output = 190
     width = 384
     questions = QUESTIONS
+    together: frozenset[str] = frozenset()
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
         return [len(tokens(text)) for text in texts]
 
-    def foresee(self, pairs: Sequence[tuple[str, tuple[str, ...]]]) -> None:
+    def foresee(self, pairs: Sequence[tuple[str, tuple[str, ...]]], together: bool = False) -> None:
         """Rules of thumb need no plan."""
 
-    def judge(self, pairs: Sequence[tuple[str, tuple[str, ...]]]) -> list[Judgement]:
+    def judge(self, pairs: Sequence[tuple[str, tuple[str, ...]]], together: bool = False) -> list[Judgement]:
         return [self._one(output, tuple(grounds)) for output, grounds in pairs]
 
     def _one(self, output: str, grounds: tuple[str, ...]) -> Judgement:

@@ -31,6 +31,8 @@ class Description:
     """The heads of a judge, in the order of its output."""
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Other names for heads: CTC's relations."""
+    together: tuple[str, ...] = ()
+    """Questions for which a judge reads output and grounds as one text."""
     longest_output: int = 190
     """Sub-words of an output that a judge looks at."""
     states: tuple[int, ...] = ()

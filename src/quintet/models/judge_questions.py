@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -11,8 +11,8 @@ from importlib.resources import files
 import numpy as np
 
 from quintet.errors import ModelError
-from quintet.models.onnx_judge import OnnxJudge
-from quintet.models.roles import Value
+from quintet.models.onnx_judge import JudgedPair, OnnxJudge
+from quintet.models.roles import Judgement, Value
 
 _ASKS = "question: "
 _BETWEEN_TURNS = "\n"
@@ -44,14 +44,23 @@ class JudgeYesNo:
     def probabilities(self, prompts: Sequence[Sequence[str]], max_tokens: int | None = None) -> list[Value]:
         """`max_tokens` cannot widen what the judge sees; an output is shown to it up to its own limit."""
         asked = [self._asked(list(prompt)) for prompt in prompts]
-        pairs = [(output, grounds) for output, parts in asked for _, grounds in parts]
-        found = iter(self._judge.judge(pairs))
+        rows = [(head, (output, grounds)) for output, parts in asked for head, grounds in parts]
+        found = self._answers(rows)
         values = []
         for _, parts in asked:
             judged = [(next(found), head) for head, _ in parts]
             mean = sum(_probability(one.heads[head]) for one, head in judged) / len(judged)
             values.append(Value(mean, (max(sum(one.cut) for one, _ in judged), 0)))
         return values
+
+    def _answers(self, rows: Sequence[tuple[str, JudgedPair]]) -> Iterator[Judgement]:
+        """In the order of the rows; each pair read in the way its head reads."""
+        ways = [head in self._judge.together for head, _ in rows]
+        by_way = {
+            way: iter(self._judge.judge([pair for (_, pair), own in zip(rows, ways, strict=True) if own == way], way))
+            for way in set(ways)
+        }
+        return (next(by_way[way]) for way in ways)
 
     def _asked(self, prompt: list[str]) -> tuple[str, list[tuple[str, tuple[str, ...]]]]:
         """The output, and for each head that answers the texts beside it."""

@@ -52,6 +52,8 @@ class PairsThroughJudge:
     output_at = 1
     by_line = False
     """Whether the lines of the grounds are turns of a dialogue, with the judge's separator between them."""
+    together = False
+    """Whether the two texts are read as one."""
 
     def __init__(self, judge: OnnxJudge, identity: str) -> None:
         self._judge = judge
@@ -86,11 +88,12 @@ class PairsThroughJudge:
         kept = [_part(pieces, size, end) for pieces, size, end in zip(whole, longest, keep, strict=True)]
         sizes = [len(kept[0]), len(kept[1])]
         if limits.total is not None:
-            # A joint limit is a rule of the metric; the judge itself reads the two texts apart.
+            # A joint limit is a rule of the metric, whatever the judge itself can read.
             sizes = list(shares(sizes[0], sizes[1], limits.total - 3, limits.strategy))
-        sizes[1 - own] = min(sizes[1 - own], self._judge.longest_grounds)
+        sizes[1 - own] = min(sizes[1 - own], self._judge.longest_grounds(sizes[own], self.together))
         kept = [_part(pieces, size, end) for pieces, size, end in zip(kept, sizes, keep, strict=True)]
-        return Asked(kept[own], kept[1 - own].ids), (len(whole[0]) - len(kept[0]), len(whole[1]) - len(kept[1]))
+        asked = Asked(kept[own], kept[1 - own].ids, together=self.together)
+        return asked, (len(whole[0]) - len(kept[0]), len(whole[1]) - len(kept[1]))
 
     def _turns(self, text: str) -> Pieces:
         parts = [self._judge.split(line) for line in text.split("\n") if line.strip()]
@@ -114,6 +117,7 @@ class JudgeClassifier(PairsThroughJudge):
         super().__init__(judge, identity)
         self._head = head if head == ENTAILMENT else _question(judge, head, spec)
         self.by_line = head != ENTAILMENT
+        self.together = self._head in judge.together
         self.labels = 3 if head == ENTAILMENT else 2
 
     def logits(self, pairs: Sequence[Pair], limits: Limits = WHOLE, order: Literal["ab", "ba"] = "ab") -> list[Logits]:
@@ -131,6 +135,7 @@ class JudgeRegressor(PairsThroughJudge):
     def __init__(self, judge: OnnxJudge, head: str, identity: str, spec: str) -> None:
         super().__init__(judge, identity)
         self._head = _question(judge, head, spec)
+        self.together = self._head in judge.together
 
     def values(self, pairs: Sequence[Pair], limits: Limits = WHOLE) -> list[Value]:
         return [Value(_probability(one.heads[self._head]), cut) for one, cut, _ in self._judged(pairs, limits)]
@@ -144,6 +149,7 @@ class JudgeOrder(PairsThroughJudge):
     def __init__(self, judge: OnnxJudge, head: str, identity: str, spec: str) -> None:
         super().__init__(judge, identity)
         self._head = _question(judge, head or ORDER, spec)
+        self.together = self._head in judge.together
 
     def log_odds(self, pairs: Sequence[tuple[str, str]], limits: Limits = WHOLE) -> list[Value]:
         return [Value(one.heads[self._head], cut) for one, cut, _ in self._judged(pairs, limits)]

@@ -3,6 +3,9 @@
 `[CLS] grounds [SEP]` goes through the model by itself, once for all outputs that stand beside it; `[CLS] output [SEP]`
 looks at itself and at what was kept of the grounds. Grounds are always read apart, kept or not, and how far a text is
 filled up depends on its own length alone: so neither memory nor company changes a bit.
+
+Questions that compare two short texts (`together`) read them as one, `[CLS] output [SEP] grounds [SEP]`, where each
+sees the other: little would be shared there.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ from quintet.models.roles import Judgement
 from quintet.models.subwords import Pieces, Subwords
 
 JudgedPair = tuple[str, tuple[str, ...]]
+Key = tuple[bytes, bytes, bool]
 OUTPUTS = ("heads", "nli", "words", "pooled")
 WORDS = "word_logp"
 STEP = 4
@@ -61,11 +65,18 @@ class Asked:
     grounds: NDArray[np.int64]
     cut: tuple[int, int] = (0, 0)
     """Sub-words of the output and of the grounds that are left out."""
+    together: bool = False
+    """Whether the two are read as one text."""
 
     @property
-    def key(self) -> tuple[bytes, bytes]:
+    def key(self) -> Key:
         """Digests: the ids of a window are as large as all answers about it, and thousands are kept."""
-        return _digest(self.output.ids), _digest(self.grounds)
+        return _digest(self.output.ids), _digest(self.grounds), self.as_one
+
+    @property
+    def as_one(self) -> bool:
+        """An output without grounds is the same text in either way."""
+        return self.together and len(self.grounds) > 0
 
     def judgement(self, answers: Answers) -> Judgement:
         return Judgement(
@@ -82,6 +93,7 @@ class OnnxJudge:
         self.identity = identity
         self.max_tokens = description.max_tokens
         self.questions, self.aliases = description.questions, description.aliases
+        self.together = frozenset(description.together)
         self.width = description.width
         self.longest_output = description.longest_output
         self.subwords = Subwords.read(folder / "tokenizer.json")
@@ -93,7 +105,7 @@ class OnnxJudge:
         self._path = folder / description.file
         self._sessions: dict[tuple[str, ...], Any] = {}
         self._pieces: OrderedDict[str, Pieces] = OrderedDict()
-        self._known: OrderedDict[tuple[bytes, bytes], Answers] = OrderedDict()
+        self._known: OrderedDict[Key, Answers] = OrderedDict()
         self._states: KeptStates[States] = KeptStates(STATE_BYTES, lambda states: states.nbytes)
         self._foreseen: list[Asked] = []
         self._lock = threading.RLock()
@@ -116,10 +128,9 @@ class OnnxJudge:
         ):
             raise ModelError(f"{self._path} cannot read grounds apart from outputs; export it anew with this version")
 
-    @property
-    def longest_grounds(self) -> int:
-        """Sub-words of grounds that it looks at, however long the output is."""
-        return self.max_tokens - 2
+    def longest_grounds(self, output: int, together: bool = False) -> int:
+        """Sub-words of grounds that it looks at, beside an output of so many; read apart, those do not matter."""
+        return self.max_tokens - (output + 3 if together else 2)
 
     @property
     def separator(self) -> int:
@@ -133,15 +144,15 @@ class OnnxJudge:
     def lengths(self, texts: Sequence[str]) -> list[int]:
         return [len(self.split(text)) for text in texts]
 
-    def judge(self, pairs: Sequence[JudgedPair]) -> list[Judgement]:
-        return self.judge_asked([self._asked(output, tuple(grounds)) for output, grounds in pairs])
+    def judge(self, pairs: Sequence[JudgedPair], together: bool = False) -> list[Judgement]:
+        return self.judge_asked([self._asked(output, tuple(grounds), together) for output, grounds in pairs])
 
-    def foresee(self, pairs: Sequence[JudgedPair]) -> None:
+    def foresee(self, pairs: Sequence[JudgedPair], together: bool = False) -> None:
         """Pairs that will be asked for: they are answered with the next question that has no answer yet, all that share
         grounds together, whoever asks for them."""
         with self._lock:
             room = max(0, REMEMBERED // 2 - len(self._foreseen))
-            self._foreseen += [self._asked(output, tuple(grounds)) for output, grounds in pairs[:room]]
+            self._foreseen += [self._asked(output, tuple(grounds), together) for output, grounds in pairs[:room]]
 
     def judge_asked(self, asked: Sequence[Asked]) -> list[Judgement]:
         """For callers that cut their texts in their own way. Equal inputs are judged once, whoever asks, until
@@ -172,13 +183,13 @@ class OnnxJudge:
             _remember(self._pieces, text, pieces)
             return pieces
 
-    def _asked(self, output_text: str, texts: tuple[str, ...]) -> Asked:
+    def _asked(self, output_text: str, texts: tuple[str, ...], together: bool) -> Asked:
         whole = self.split(output_text)
         output = whole[: self.longest_output]
         grounds = self._joined([self.split(text).ids for text in texts])
-        lost = max(0, len(grounds) - self.longest_grounds)
+        lost = max(0, len(grounds) - self.longest_grounds(len(output), together))
         kept = grounds[lost:] if len(texts) > 1 else grounds[: len(grounds) - lost]
-        return Asked(output, kept, (len(whole) - len(output), lost))
+        return Asked(output, kept, (len(whole) - len(output), lost), together)
 
     def _joined(self, parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
         if len(parts) == 1:
@@ -186,20 +197,31 @@ class OnnxJudge:
         between = np.array([self._last], np.int64)
         return np.concatenate([np.empty(0, np.int64), *[one for part in parts for one in (between, part)][1:]])
 
-    def _answered(self, rows: Sequence[Asked]) -> dict[tuple[bytes, bytes], Answers]:
+    def _answered(self, rows: Sequence[Asked]) -> dict[Key, Answers]:
         """Grounds by grounds, so that few states are held at a time."""
         beside: dict[bytes, list[Asked]] = {}
         for row in rows:
-            beside.setdefault(row.grounds.tobytes(), []).append(row)
+            if not row.as_one:
+                beside.setdefault(row.grounds.tobytes(), []).append(row)
         texts = list(beside.values())
-        answers: dict[tuple[bytes, bytes], Answers] = {}
+        answers = self._beside([row for row in rows if row.as_one], self._none)
         for some in equal_batches([self.filled(len(own[0].grounds)) for own in texts], BUDGET):
             for index, past in zip(some, self._read([texts[i][0].grounds for i in some]), strict=True):
-                own = texts[index]
-                for batch in equal_batches([self.filled(len(row.output)) for row in own], BUDGET):
-                    chosen = [own[i] for i in batch]
-                    answers.update(zip((row.key for row in chosen), self._run(chosen, past), strict=True))
+                answers.update(self._beside(texts[index], past))
         return answers
+
+    def _beside(self, rows: Sequence[Asked], past: States) -> dict[Key, Answers]:
+        """Outputs beside the same grounds, or read as one text with their own."""
+        texts = [self._text(row) for row in rows]
+        answers: dict[Key, Answers] = {}
+        for batch in equal_batches([self.filled(len(text) - 2) for text in texts], BUDGET):
+            found = self._run([rows[i] for i in batch], [texts[i] for i in batch], past)
+            answers.update(zip((rows[i].key for i in batch), found, strict=True))
+        return answers
+
+    def _text(self, row: Asked) -> NDArray[np.int64]:
+        framed = self._framed(row.output.ids)
+        return np.concatenate([framed, row.grounds, [self._last]]) if row.as_one else framed
 
     def _read(self, grounds: Sequence[NDArray[np.int64]]) -> list[States]:
         """Keys and values of grounds that fill up to one length, from memory if they were read lately."""
@@ -216,12 +238,14 @@ class OnnxJudge:
         fresh = self.session((*OUTPUTS, *self._fresh)).run(self._fresh, inputs)
         return [from_outputs(fresh, text, len(ids) + 2) for text, ids in enumerate(grounds)]
 
-    def _run(self, rows: list[Asked], past: States) -> list[Answers]:
-        """Outputs that fill up to one length, beside the same grounds."""
+    def _run(self, rows: Sequence[Asked], texts: Sequence[NDArray[np.int64]], past: States) -> list[Answers]:
+        """Texts that fill up to one length, beside the same grounds."""
         self.passes += len(rows)
-        inputs = {**self.inputs([self._framed(row.output.ids) for row in rows], past), **NOTHING}
-        for inside, row in zip(inputs["output_mask"], rows, strict=True):
-            inside[1 : len(row.output) + 1] = 1
+        inputs = {**self.inputs(texts, past), **NOTHING}
+        for at, (row, text) in enumerate(zip(rows, texts, strict=True)):
+            end = len(row.output) + 1
+            inputs["output_mask"][at, 1:end] = 1
+            inputs["types"][at, end + 1 : len(text)] = 1
         heads, nli, words, pooled = self.session((*OUTPUTS, *self._fresh)).run(list(OUTPUTS), inputs)
         shares = _softmax(nli)
         return [

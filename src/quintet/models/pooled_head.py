@@ -32,12 +32,13 @@ Layers = Sequence[tuple[Matrix, Matrix]]
 
 
 class PooledHead(PairsThroughJudge):
-    """The second text is judged beside the first, whose lines are turns, or one alone."""
+    """The second text is judged beside the first, whose lines are turns, or one alone; read as replies are."""
 
     by_line = True
 
     def __init__(self, judge: OnnxJudge, folder: Path, description: Description, identity: str) -> None:
         super().__init__(judge, identity)
+        self.together = bool(judge.together)
         if description.on_identity and description.on_identity != judge.identity:
             raise ModelError(f"{folder} was trained on {description.on_identity}, and {judge.identity} is here")
         if description.activation not in ACTIVATIONS:

@@ -269,14 +269,17 @@ class Judge(Protocol):
     identity: str
     max_tokens: int
     questions: tuple[str, ...]
+    together: frozenset[str]
+    """Questions for which output and grounds are to be read as one text; the others want them read apart."""
     longest_output: int
     """Sub-words of an output that it looks at."""
 
-    def judge(self, pairs: Sequence[tuple[str, tuple[str, ...]]]) -> list[Judgement]:
+    def judge(self, pairs: Sequence[tuple[str, tuple[str, ...]]], together: bool = False) -> list[Judgement]:
         """An output beside its grounds: no text, one, or several with a separator between them, which a text cannot
-        forge. What is too long loses its end; several grounds (turns of a dialogue) lose their start."""
+        forge. What is too long loses its end; several grounds (turns of a dialogue) lose their start. Only questions
+        that want to be read this way have learnt to answer."""
 
-    def foresee(self, pairs: Sequence[tuple[str, tuple[str, ...]]]) -> None:
+    def foresee(self, pairs: Sequence[tuple[str, tuple[str, ...]]], together: bool = False) -> None:
         """Says what will be asked for, so that what pairs have in common is computed once, whoever asks. Changes no
         answer."""
 

@@ -13,7 +13,7 @@ word table. A table packed as int8 rows with one scale each (`NAME.q`, `NAME.s`)
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -209,9 +209,11 @@ def export_evaluator(
     name: str = "evaluator",
     precision: str = "int8",
     samples: Sequence[tuple[str, str]] = (),
+    together: Collection[str] = (),
 ) -> Path:
     """model.onnx, model.toml and tokenizer.json in `folder`, to be opened by `dir:`; precision int8 (weights), fp32, or
-    int8-arithmetic, which finds its scales on `samples` (outputs and grounds)."""
+    int8-arithmetic, which finds its scales on `samples` (outputs and grounds). `together`: questions for which output
+    and grounds are read as one text."""
     made = _made(weights, precision, tokenizer, samples)
     asked = len(made.array("heads.bias"))
     if asked != len(questions):
@@ -230,6 +232,7 @@ precision = {json.dumps(precision)}
 states = [{made.layers}, 2, {made.heads}, {made.each}]
 longest_output = {min(LONGEST_OUTPUT, len(made.array("enc.pos.weight")) // 2)}
 questions = {json.dumps(list(questions))}
+together = {json.dumps([name for name in questions if name in together])}
 aliases = {{ {aliases} }}
 """,
         encoding="utf-8",

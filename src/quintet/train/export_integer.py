@@ -52,7 +52,7 @@ class _Watched(_Evaluator):
 
 
 def watch(weights: Weights, tokenizer: Path, samples: Sequence[Sample]) -> Ranges:
-    """What goes into each product of the encoder on some hundred texts, on either side."""
+    """What goes into each product of the encoder on some hundred texts: on either side, and with both as one text."""
     made = _Watched(weights)
     with TemporaryDirectory() as folder:
         made.write(Path(folder) / "model.onnx")
@@ -75,18 +75,23 @@ def watch(weights: Weights, tokenizer: Path, samples: Sequence[Sample]) -> Range
     for sample in samples:
         output, grounds = (subwords.split(text).ids for text in sample)
         past = np.zeros((made.layers, 2, made.heads, 0, made.each), np.float32)
+        output = output[: min(LONGEST_OUTPUT, longest // 2)]
         if len(grounds):
+            as_one = np.concatenate([output, subwords.frame[1:], grounds])[: longest - 2]
+            run(_inputs(subwords, as_one, (np.arange(len(as_one) + 2) > len(output) + 1).astype(np.int64), past))
             past = run(_inputs(subwords, grounds[: longest - 2], 1, past))
-        run(_inputs(subwords, output[: min(LONGEST_OUTPUT, longest // 2)], 0, past))
+        run(_inputs(subwords, output, 0, past))
     return found
 
 
-def _inputs(subwords: Subwords, text: NDArray[np.int64], side: int, past: States) -> dict[str, Array]:
+def _inputs(
+    subwords: Subwords, text: NDArray[np.int64], side: int | NDArray[np.int64], past: States
+) -> dict[str, Array]:
     first, last = subwords.frame
     ids = np.concatenate([[first], text, [last]]).astype(np.int64)[None]
     return {
         "ids": ids,
-        "types": np.full_like(ids, side),
+        "types": np.zeros_like(ids) + side,
         "mask": np.ones_like(ids),
         "output_mask": np.zeros_like(ids),
         **as_inputs(past),

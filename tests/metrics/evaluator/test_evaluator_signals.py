@@ -142,12 +142,7 @@ def test_dialogue_input_record_fact_reference() -> None:
     assert values("response", turns=2)["selection"] == pytest.approx(heads(OUTPUT, *HISTORY[-2:]).heads["sel"])
     assert values("grounding")["grounding"] == pytest.approx(heads(OUTPUT, E.context).heads["gro"])
     short = dataclasses.replace(E, source="The  council met .")
-    assert values("input", short) == pytest.approx(
-        {
-            name: heads(OUTPUT, "The council met.").heads[head]
-            for name, head in (("coverage", "cov"), ("adequacy", "adq"))
-        }
-    )
+    assert values("input", short) == pytest.approx({"adequacy": heads(OUTPUT, "The council met.").heads["adq"]})
     assert values("record", short)["content"] == pytest.approx(heads(OUTPUT, "The  council met .").heads["d2t"])
     each = [heads(OUTPUT, reference).heads["adq"] for reference in E.references]
     assert values("reference")["adequacy"] == pytest.approx(sum(each) / 2)

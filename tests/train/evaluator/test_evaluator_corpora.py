@@ -85,7 +85,7 @@ ROWS: dict[str, tuple[dict, list[t.Record]]] = {
         {"premise": "Cats have claws.", "hypothesis": "A cat can scratch.", "label": "true"},
         [t.Entailment("x", "Cats have claws.", "A cat can scratch.", "entailment")],
     ),
-    "rewritten": (
+    "combined-facts": (
         {"t": "task038_qasc", "i": "Fact 1: a b. \nFact 2: b c.", "o": ["a c.", "c a."]},
         [t.Document("qasc", ("a b.", "b c."), ("a c.",))],
     ),

@@ -26,7 +26,7 @@ from quintet.train.run import run_recipe
 
 NAMES = ("evaluator", "judge-lm")
 ROLES = {"evaluator": "judge", "judge-lm": "causal-lm"}
-LONGER = "max_steps = 40\ntokens = 1024\nrate = 0.003\n"
+LONGER = "max_steps = 120\ntokens = 1024\nrate = 0.003\n"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -50,22 +50,26 @@ def test_a_run_leaves_what_is_bundled(name: str, trained) -> None:
         assert (folder.parent / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_judge_says_what_the_network_says(trained, tmp_path: Path) -> None:
-    """The folder's graph holds int8 weights, so it is compared with the same weights in float32."""
+@pytest.mark.parametrize("head", ["con", "sel"])
+def test_the_judge_says_what_the_network_says(head: str, trained) -> None:
+    """The folder's graph holds int8 weights, so it is compared with the same weights in float32. `sel` reads output and
+    grounds as one text, `con` apart."""
     made = trained("evaluator")
     judge = open_model(f"dir:{made.folder}", "judge")
     assert judge.questions == tuple(QUESTIONS)
     output, grounds = "Arlow opened a new library.", "The town of Arlow opened a new library on Monday."
-    found = judge.judge([(output, (grounds,))])[0]
+    assert (head in judge.together) == (head == "sel")
+    found = judge.judge([(output, (grounds,))], head in judge.together)[0]
     start = starting.open_encoder(f"dir:{made.folder.parent}", ())
-    frame = Frame(start.tokenizer, 128)
-    ids, size = frame.framed(frame.encoded([output])[0].ids, frame.encoded([grounds])[0].ids)
+    frame = Frame(start.tokenizer, 128, judge.together)
+    ids, size = frame.framed(frame.encoded([output])[0].ids, frame.encoded([grounds])[0].ids, head)
     row = torch.tensor([ids])
     places = torch.arange(len(ids))[None]
     with torch.no_grad():
         answers = start.network.eval()(
-            row, (places >= size + 2).long(), torch.ones_like(row).bool(), (places >= 1) & (places <= size)
-        )
+            row, (places >= size + 2).long(), torch.ones_like(row).bool(), (places >= 1) & (places <= size),
+            torch.tensor([head in judge.together]),
+        )  # fmt: skip
     assert list(found.heads.values()) == pytest.approx(answers.questions[0].tolist(), abs=0.03)
     assert list(found.entailment) == pytest.approx(torch.softmax(answers.entailment[0], 0).tolist(), abs=0.03)
     assert list(found.words) == pytest.approx(torch.sigmoid(answers.words[0, 1 : size + 1]).tolist(), abs=0.03)
@@ -107,13 +111,14 @@ def test_two_runs_give_the_same_bytes(tmp_path: Path, trained) -> None:
 def test_the_loss_falls_and_a_run_can_start_from_another(name: str, tmp_path: Path, trained) -> None:
     text = (Path(recipe.__file__).parent / "recipes" / f"{name}.toml").read_text(encoding="utf-8")
     text = text.replace("masked_share = 0.25", "masked_share = 0.0")
-    changed = text[: text.index("[smoke.train]")] + f"[smoke.train]\n{LONGER}evaluate_every = 40\n"
+    changed = text[: text.index("[smoke.train]")] + f"[smoke.train]\n{LONGER}evaluate_every = 120\n"
     (tmp_path / "longer.toml").write_text(changed, encoding="utf-8")
     start = f"dir:{trained(name).folder.parent}"
     made = run_recipe(tmp_path / "longer.toml", out=tmp_path / "out", smoke=True, start=start, device="cpu")
     log = [json.loads(line) for line in (tmp_path / "out" / "run" / "log.jsonl").read_text().splitlines()]
     losses = [row["loss"] for row in log]
-    assert np.mean(losses[-8:]) < np.mean(losses[:8]) - 0.05
+    # Batches hold different questions, so that one loss says little.
+    assert np.mean(losses[-40:]) < np.mean(losses[:40]) - 0.04
     assert made.recipe.digest != recipe.load(name, smoke=True).digest
 
 

@@ -75,6 +75,31 @@ def test_grounds_do_not_see_the_output(frame: Frame) -> None:
         assert not torch.allclose(states[:, :size], without, atol=1e-3)
 
 
+def test_read_together_each_side_sees_the_other(frame: Frame) -> None:
+    """In one batch with texts read apart: the one is BERT's plain pair, the other unchanged."""
+    torch.manual_seed(0)
+    encoder = Evaluator(Shape(frame.tokenizer.get_vocab_size(), 32, 2, 64, 64)).enc.eval()
+    ids = torch.tensor([[2, 5, 3, 9, 8, 3], [2, 5, 3, 2, 9, 3]])
+    types, mask = torch.tensor([[0, 0, 0, 1, 1, 1]] * 2), torch.ones(2, 6, dtype=torch.bool)
+    both = encoder(ids, types, mask, torch.tensor([True, False]))
+    x = encoder.ln(encoder.word(ids[:1]) + encoder.pos(torch.arange(6))[None] + encoder.typ(types[:1]))
+    for layer in encoder.layers:
+        x = layer(x, torch.zeros(1, 1, 6, 6))
+    torch.testing.assert_close(both[:1], x, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(both[1:], encoder(ids[1:], types[1:], mask[1:]), atol=1e-5, rtol=1e-5)
+
+
+def test_heads_that_read_together_have_a_frame_of_their_own(frame: Frame) -> None:
+    frame = Frame(frame.tokenizer, 40, frozenset({"sel"}))
+    packed = pack(GROUPS, frame)
+    words = [frame.tokenizer.id_to_token(int(number)) for number in packed.ids[: packed.lengths[0]]]
+    assert words == ["[CLS]", "i", "like", "tea", "[SEP]", "hello", "[SEP]", "do", "you", "drink", "tea", "[SEP]"]
+    made = JudgeLesson(packed, Weights({}), 0.0, 0, frame.number("[MASK]"), 100, frame.together)
+    batch = made.batch(range(len(GROUPS)), torch.device("cpu"))
+    assert batch.together.tolist() == [group.head == "sel" for group in GROUPS for _ in group.texts]
+    assert batch.types[0, : packed.lengths[0]].tolist() == [0] * 5 + [1] * 7
+
+
 def test_wrong_words_are_marked(frame: Frame) -> None:
     packed = pack([GROUPS[1]], frame)
     first, second = packed.marks[: packed.lengths[0]], packed.marks[packed.lengths[0] :]

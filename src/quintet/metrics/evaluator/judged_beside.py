@@ -86,13 +86,12 @@ class Grounding(JudgeSignal):
 
 @dataclass(frozen=True)
 class InputFit(JudgeSignal):
-    """Heads cov and adq on a rewrite beside its input. A long input is read in windows, and each must find its piece of
-    the output: the mean over windows of the best piece."""
+    """Head adq on a rewrite beside its input. A long input is read in windows, and each must find its piece of the
+    output: the mean over windows of the best piece."""
 
     name = "evaluator-input"
-    heads: ClassVar[tuple[str, ...]] = ("cov", "adq")
+    heads: ClassVar[tuple[str, ...]] = ("adq",)
     dimensions: ClassVar[tuple[Dimension, ...]] = (
-        log_odds("coverage", "Does the output say all that the input says?", "source"),
         log_odds("adequacy", "Do output and input mean the same?", "source"),
     )
 

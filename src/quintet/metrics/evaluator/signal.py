@@ -100,7 +100,12 @@ class JudgeSignal(EvaluatorSignal):
         """Signals of a document look at the same windows of it: the judge reads each once for all of them."""
         judge = self.opened()
         able = [example for example in examples if self.has_text(example) and self.lacking(example) is None]
-        judge.foresee([pair for example in able for pair in next(self._asking(judge, example))])
+        pairs = [pair for example in able for pair in next(self._asking(judge, example))]
+        judge.foresee(pairs, self._together(judge))
+
+    def _together(self, judge: Judge) -> bool:
+        """How its heads want a pair to be read: all alike."""
+        return any(head in judge.together for head in self.heads)
 
     @abstractmethod
     def _asking(self, judge: Judge, example: Example) -> Asking: ...
@@ -110,7 +115,7 @@ class JudgeSignal(EvaluatorSignal):
         asking = [self._asking(judge, example) for example in examples]
         # All pairs of a chunk at once, so that they can be batched by length; equal ones are judged once.
         pairs = list(dict.fromkeys(pair for one in asking for pair in next(one)))
-        answers = dict(zip(pairs, judge.judge(pairs), strict=True))
+        answers = dict(zip(pairs, judge.judge(pairs, self._together(judge)), strict=True))
         return [_sent(one, answers) for one in asking]
 
 

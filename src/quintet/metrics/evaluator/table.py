@@ -22,7 +22,7 @@ _SIGNALS = {
     "support": ("judged_support:Support", "Sentences and words backed by the document"),
     "response": ("judged_beside:Response", "Is it the response to these turns?"),
     "grounding": ("judged_beside:Grounding", "Does it use the fact?"),
-    "input": ("judged_beside:InputFit", "A rewrite beside its input: coverage and adequacy"),
+    "input": ("judged_beside:InputFit", "A rewrite beside its input: adequacy"),
     "record": ("judged_beside:RecordFit", "A text beside its record"),
     "reference": ("judged_beside:ReferenceFit", "Means the same as the references"),
     "overlap": ("counted:Overlap", "Pairs of words that stand in the document"),

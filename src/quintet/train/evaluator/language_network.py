@@ -3,11 +3,12 @@
 Rounding a trained model costs much; training through the rounding costs nothing that can be seen (straight-through: the
 forward pass sees rounded numbers, the gradient passes as if they were not). Both sides of every product are rounded:
 what goes in to 8 bit with one scale for each token, matrices to `language_grid`. Names of the weights are those that
-`quintet.train.export_judge_lm` reads.
+`quintet.train.export_judge_lm` reads. A frozen copy `off_grid` says what the start said before any rounding.
 """
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,8 +62,10 @@ def _kind(x: Tensor) -> torch.dtype:
     return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x.dtype
 
 
-def rounded(x: Tensor) -> Tensor:
-    """What goes into a product: whole numbers up to 127 times the scale of the token."""
+def rounded(x: Tensor, plain: bool = False) -> Tensor:
+    """What goes into a product: whole numbers up to 127 times the scale of the token; `plain`: as it is."""
+    if plain:
+        return x
     with torch.no_grad():
         scale = torch.linalg.vector_norm(x, float("inf"), -1, keepdim=True).float().clamp(min=_LEAST) / TOP
         near = ((x / scale).round() * scale).to(_kind(x))
@@ -72,7 +75,11 @@ def rounded(x: Tensor) -> Tensor:
 class RoundedLinear(nn.Linear):
     """A matrix on its grid; its input comes rounded."""
 
+    plain = False
+
     def matrix(self) -> Tensor:
+        if self.plain:
+            return self.weight
         with torch.no_grad():
             near = four_bit(self.weight).matrix().to(_kind(self.weight))
         return _straight(self.weight, near)
@@ -103,6 +110,8 @@ def rotated(x: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
 
 
 class Block(nn.Module):
+    plain = False
+
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         width, self.heads, self.groups = shape.width, shape.heads, shape.groups
@@ -119,19 +128,21 @@ class Block(nn.Module):
         rows, length, width = x.shape
         query, key, value = (
             one.reshape(rows, length, -1, self.each).transpose(1, 2)
-            for one in together(rounded(self.n1(x)), self.q, self.k, self.v)
+            for one in together(rounded(self.n1(x), self.plain), self.q, self.k, self.v)
         )
         query, key = rotated(query, cosines, sines), rotated(key, cosines, sines)
         times = self.heads // self.groups
         key, value = key.repeat_interleave(times, 1), value.repeat_interleave(times, 1)
         mixed = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
-        x = x + self.o(rounded(mixed.transpose(1, 2).reshape(rows, length, width)))
-        gate, up = together(rounded(self.n2(x)), self.gate, self.up)
-        out: Tensor = x + self.down(rounded(functional.silu(gate) * up))
+        x = x + self.o(rounded(mixed.transpose(1, 2).reshape(rows, length, width), self.plain))
+        gate, up = together(rounded(self.n2(x), self.plain), self.gate, self.up)
+        out: Tensor = x + self.down(rounded(functional.silu(gate) * up, self.plain))
         return out
 
 
 class LanguageModel(nn.Module):
+    plain = False
+
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         self.shape = shape
@@ -146,8 +157,18 @@ class LanguageModel(nn.Module):
         for block in self.blocks:
             block.compile(dynamic=True)
 
+    def off_grid(self) -> LanguageModel:
+        """A frozen copy that rounds neither weights nor inputs. It is never compiled, even if this one is."""
+        copy = deepcopy(self)
+        for module in copy.modules():
+            if isinstance(module, LanguageModel | Block | RoundedLinear):
+                module.plain = True
+        return copy.requires_grad_(False).eval()
+
     def table(self) -> Tensor:
         """The word table on its grid: looked up, and multiplied with."""
+        if self.plain:
+            return self.emb.weight
         with torch.no_grad():
             codes, scale = seven_bit(self.emb.weight)
             near = codes * scale
@@ -167,4 +188,4 @@ class LanguageModel(nn.Module):
         return out
 
     def logits(self, states: Tensor, table: Tensor | None = None) -> Tensor:
-        return functional.linear(rounded(states), self.table() if table is None else table)
+        return functional.linear(rounded(states, self.plain), self.table() if table is None else table)

@@ -18,6 +18,7 @@ from quintet.train.evaluator.data_groups import written
 from quintet.train.evaluator.groups import Times
 from quintet.train.evaluator.tables import Described, Dialogue, Document, Tables
 
+DIALOGUE, SUMMARY, DESCRIPTION = KINDS = ("dialogue", "summary", "description")
 MAX_TOKENS = 1536
 _DOCUMENT_WORDS = 1100
 _FACT_WORDS = 220
@@ -29,6 +30,8 @@ class Reading(NamedTuple):
     """Carry the loss; a turn mark stands between two."""
     origin: int = 0
     """Number of the dialogue, document or record: what is held out is held out in every form."""
+    kind: str = DIALOGUE
+    """One of KINDS: what a recipe's shares of context and of anchoring go by."""
 
 
 def dialogue_form(turns: Sequence[str], fact: str = "") -> str:
@@ -44,18 +47,18 @@ def data_form(slots: str) -> str:
 
 
 def readings(tables: Tables, times: Times, rng: Random) -> Iterator[Reading]:
-    for origin, found in enumerate(_of_each(tables, times, rng)):
+    for origin, (kind, found) in enumerate(_of_each(tables, times, rng)):
         for reading in found:
-            yield reading._replace(origin=origin)
+            yield reading._replace(origin=origin, kind=kind)
 
 
-def _of_each(tables: Tables, times: Times, rng: Random) -> Iterator[Iterable[Reading]]:
+def _of_each(tables: Tables, times: Times, rng: Random) -> Iterator[tuple[str, Iterable[Reading]]]:
     for dialogue in tables.dialogues:
-        yield _of_dialogue_often(dialogue, times, rng)
+        yield DIALOGUE, _of_dialogue_often(dialogue, times, rng)
     for document in tables.documents:
-        yield _of_document(document, times, rng)
+        yield SUMMARY, _of_document(document, times, rng)
     for described in tables.described:
-        yield _of_described(described, rng)
+        yield DESCRIPTION, _of_described(described, rng)
 
 
 def _of_described(described: Described, rng: Random) -> Iterator[Reading]:
@@ -125,6 +128,7 @@ class Tokens(NamedTuple):
     counted: NDArray[np.bool_]
     """Whether the token carries loss."""
     origin: int = 0
+    kind: str = DIALOGUE
 
 
 def tokenised(found: Sequence[Reading], tokenizer: Any, start: int) -> list[Tokens]:
@@ -148,5 +152,6 @@ def tokenised(found: Sequence[Reading], tokenizer: Any, start: int) -> list[Toke
             flags += [counts] * len(one.ids)
         place += size
         if any(flags[:MAX_TOKENS]):
-            out.append(Tokens(np.array(ids[:MAX_TOKENS], np.uint16), np.array(flags[:MAX_TOKENS]), reading.origin))
+            kept, carry = np.array(ids[:MAX_TOKENS], np.uint16), np.array(flags[:MAX_TOKENS])
+            out.append(Tokens(kept, carry, reading.origin, reading.kind))
     return out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -50,13 +50,17 @@ class Batch:
     better: Tensor
     """Rows that belong above those of `worse`."""
     worse: Tensor
+    together: Tensor
+    """Texts that are read as one with their grounds."""
 
 
 class JudgeLesson:
     def __init__(
-        self, packed: Packed, weights: Weights, dev_fraction: float, seed: int, mask_id: int, vocabulary: int
-    ) -> None:
+        self, packed: Packed, weights: Weights, dev_fraction: float, seed: int, mask_id: int, vocabulary: int,
+        together: Collection[str] = (),
+    ) -> None:  # fmt: skip
         self.packed, self.weights, self.mask_id, self.vocabulary = packed, weights, mask_id, vocabulary
+        self._together = np.array([name in together for name in HEADS], np.bool_)
         self._by_head = np.array([weights.heads.get(name, 1.0) for name in HEADS], np.float32)
         self._place = np.concatenate([[0], np.cumsum(packed.lengths)[:-1]]).astype(np.int64)
         self._start = np.flatnonzero(np.diff(packed.groups, prepend=-1))
@@ -74,7 +78,7 @@ class JudgeLesson:
 
     def loss(self, network: nn.Module, indexes: Sequence[int], seed: int) -> Tensor:
         batch = self.batch(indexes, next(network.parameters()).device)
-        answers: Answers = network(batch.ids, batch.types, batch.mask, batch.output_mask)
+        answers: Answers = network(batch.ids, batch.types, batch.mask, batch.output_mask, batch.together)
         loss = judging_loss(answers, batch, self.weights, torch.from_numpy(self._by_head).to(batch.ids.device))
         rng = Random(seed)
         if rng.random() < self.weights.masked_share:
@@ -107,6 +111,7 @@ class JudgeLesson:
             "labels": packed.labels[texts],
             "better": np.concatenate([np.zeros(0, np.int64), *better]),
             "worse": np.concatenate([np.zeros(0, np.int64), *worse]),
+            "together": self._together[packed.heads[texts]],
         }
         return Batch(**{name: torch.from_numpy(array).to(device) for name, array in arrays.items()})
 
@@ -118,7 +123,7 @@ class JudgeLesson:
         order = np.sort(self._held)
         for groups in batches(self._longest, self._count, order, 32768, np.random.default_rng(0)) if len(order) else ():
             batch = self.batch(groups, device)
-            answers: Answers = network(batch.ids, batch.types, batch.mask, batch.output_mask)
+            answers: Answers = network(batch.ids, batch.types, batch.mask, batch.output_mask, batch.together)
             asked = _asked(answers, batch).float().cpu().numpy()
             guessed = answers.entailment.argmax(-1).cpu().numpy()
             heads, labels = batch.heads.cpu().numpy(), batch.labels.cpu().numpy()
@@ -194,6 +199,7 @@ def masked_loss(network: Any, batch: Batch, plain: bool, mask_id: int, vocabular
     if not len(rows):
         return None
     ids, types, mask, inside = (one[rows] for one in (batch.ids, batch.types, batch.mask, batch.output_mask))
+    together = batch.together[rows]
     if plain:
         sizes = inside.sum(1) + 2
         length = int(sizes.max())
@@ -208,4 +214,4 @@ def masked_loss(network: Any, batch: Batch, plain: bool, mask_id: int, vocabular
     shown = torch.where(where & (draw < 0.12), mask_id, ids)
     other = torch.randint(min(1000, vocabulary // 2), vocabulary, ids.shape, device=ids.device)
     shown = torch.where(where & (draw >= 0.12) & (draw < 0.135), other, shown)
-    return functional.cross_entropy(network.masked_words(shown, types, mask, where).float(), ids[where])
+    return functional.cross_entropy(network.masked_words(shown, types, mask, where, together).float(), ids[where])

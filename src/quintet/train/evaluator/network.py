@@ -2,7 +2,7 @@
 
 Two sides, each with positions of its own: the output (types 0) sees itself and its grounds, the grounds (types 1) see
 only themselves. So what the grounds are to the network does not depend on the output, and is computed once for all
-outputs, sentences and questions.
+outputs, sentences and questions. Texts read `together` are one text with one row of positions, as BERT reads pairs.
 
 Names of the weights are those that `quintet.train.export_evaluator` reads.
 """
@@ -71,22 +71,24 @@ class Encoder(nn.Module):
         self.ln = nn.LayerNorm(shape.width, EPSILON)
         self.layers = nn.ModuleList(Layer(shape) for _ in range(shape.layers))
 
-    def forward(self, ids: Tensor, types: Tensor, mask: Tensor) -> Tensor:
-        """`mask` is true where a sub-word stands; the output's side comes first."""
+    def forward(self, ids: Tensor, types: Tensor, mask: Tensor, together: Tensor | None = None) -> Tensor:
+        """`mask` is true where a sub-word stands; the output's side comes first. `together` [texts] is true where both
+        sides are one text; without it none are."""
+        apart = types if together is None else types * ~together[:, None]
         output_side = ((types == 0) & mask).sum(1, keepdim=True)
-        places = torch.arange(ids.shape[1], device=ids.device)[None] - types * output_side
+        places = torch.arange(ids.shape[1], device=ids.device)[None] - apart * output_side
         # Filling may stand beyond the last position; nobody looks at it.
         places = places.clamp(max=self.pos.num_embeddings - 1)
         x: Tensor = self.ln(self.word(ids) + self.pos(places) + self.typ(types))
-        seen = visible(types, mask)
+        seen = visible(apart, mask)
         for layer in self.layers:
             x = layer(x, seen)
         return x
 
 
-def visible(types: Tensor, mask: Tensor) -> Tensor:
+def visible(sides: Tensor, mask: Tensor) -> Tensor:
     """[texts, 1, sub-words, sub-words]: 0 where the first may look at the second, else minus infinity."""
-    allowed = mask[:, None, :] & ((types == 0)[:, :, None] | (types == 1)[:, None, :])
+    allowed = mask[:, None, :] & ((sides == 0)[:, :, None] | (sides == 1)[:, None, :])
     return torch.zeros(allowed.shape, device=mask.device).masked_fill(~allowed, -torch.inf)[:, None]
 
 
@@ -130,17 +132,21 @@ class Evaluator(nn.Module):
         self.tok = nn.Linear(width, 1)
         self.mlm = MaskedWords(shape)
 
-    def forward(self, ids: Tensor, types: Tensor, mask: Tensor, output_mask: Tensor) -> Answers:
+    def forward(
+        self, ids: Tensor, types: Tensor, mask: Tensor, output_mask: Tensor, together: Tensor | None = None
+    ) -> Answers:
         """`output_mask` is true on the sub-words of the judged output."""
-        states = self.enc(ids, types, mask)
+        states = self.enc(ids, types, mask, together)
         inside = output_mask.to(states.dtype)[..., None]
         mean = (states * inside).sum(1) / inside.sum(1).clamp(min=1)
         pooled = torch.tanh(self.pool(torch.cat([states[:, 0], mean], -1)))
         return Answers(self.heads(pooled).float(), self.nli(pooled).float(), self.tok(states)[..., 0].float())
 
-    def masked_words(self, ids: Tensor, types: Tensor, mask: Tensor, where: Tensor) -> Tensor:
+    def masked_words(
+        self, ids: Tensor, types: Tensor, mask: Tensor, where: Tensor, together: Tensor | None = None
+    ) -> Tensor:
         """Logits over the vocabulary at the positions where `where` is true."""
-        out: Tensor = self.mlm(self.enc(ids, types, mask)[where], self.enc.word.weight)
+        out: Tensor = self.mlm(self.enc(ids, types, mask, together)[where], self.enc.word.weight)
         return out
 
 

@@ -23,10 +23,12 @@ _SORTED_TOGETHER = 60
 
 @dataclass(frozen=True)
 class Frame:
-    """`[CLS] output [SEP]`, and, where there are grounds, `[CLS] grounds [SEP]` after it."""
+    """`[CLS] output [SEP]`, and, where there are grounds, `[CLS] grounds [SEP]` after it; `grounds [SEP]` for the heads
+    that read both as one text."""
 
     tokenizer: Any
     max_tokens: int
+    together: frozenset[str] = frozenset()
 
     def number(self, name: str) -> int:
         found = self.tokenizer.token_to_id(name)
@@ -34,13 +36,14 @@ class Frame:
             raise InputError(f"the tokenizer has no {name}; the evaluator needs one of BERT's kind")
         return int(found)
 
-    def framed(self, output: Sequence[int], grounds: Sequence[int]) -> tuple[list[int], int]:
+    def framed(self, output: Sequence[int], grounds: Sequence[int], head: str = "") -> tuple[list[int], int]:
         """Sub-words in their frame, and how many of them are the output's."""
         first, last = self.number("[CLS]"), self.number("[SEP]")
         output = output[: self.max_tokens * 2 // 3] if grounds else output[: self.max_tokens - 2]
         side = [first, *output, last]
         if grounds:
-            side += [first, *grounds[: self.max_tokens - 4 - len(output)], last]
+            opening = [] if head in self.together else [first]
+            side += [*opening, *grounds[: self.max_tokens - 4 - len(output)], last]
         return side, len(output)
 
     def grounds(self, texts: Sequence[str]) -> dict[str, list[int]]:
@@ -96,7 +99,7 @@ def pack(groups: Iterable[Group], frame: Frame) -> Packed:
             head = HEADS.index(group.head)
             for text in group.texts:
                 found = next(outputs)
-                ids, size = frame.framed(found.ids, grounds.get(text.grounds, []))
+                ids, size = frame.framed(found.ids, grounds.get(text.grounds, []), group.head)
                 all_ids.append(np.array(ids, np.uint16))
                 all_marks.append(_marks(found.offsets[:size], len(ids), text.wrong))
                 rows.append((len(ids), size, head, text.label, group.ranked, number))

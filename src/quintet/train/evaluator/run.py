@@ -18,11 +18,11 @@ from quintet.errors import InputError
 from quintet.train import rows
 from quintet.train.evaluator import building, cleaning, continuing, corpora, neighbours, terms
 from quintet.train.evaluator.groups import Neighbours, Times
-from quintet.train.evaluator.language_lesson import LanguageLesson
+from quintet.train.evaluator.language_lesson import Anchor, LanguageLesson
 from quintet.train.evaluator.language_texts import readings, tokenised
 from quintet.train.evaluator.lesson import JudgeLesson, Weights
 from quintet.train.evaluator.packing import Frame, Packed
-from quintet.train.evaluator.shipping import Made, ship_evaluator, ship_language_model
+from quintet.train.evaluator.shipping import Made, read_together, ship_evaluator, ship_language_model
 from quintet.train.evaluator.starting import EncoderStart, open_encoder, open_language_model
 from quintet.train.evaluator.tables import Record, Tables, fill
 from quintet.train.export import UsedData
@@ -115,10 +115,10 @@ def _judge(run: Run) -> Result:
     check_positions(recipe.model.max_tokens, start.network.shape.positions, recipe.model.start)
     key = _key(run, corpus)
     packed = _prepared(run, start, corpus, key)
-    frame = Frame(start.tokenizer, recipe.model.max_tokens)
+    frame = _frame(run, start)
     lesson = JudgeLesson(
         packed, _weights(recipe.model.options), recipe.data.dev_fraction, recipe.data.seed,
-        frame.number("[MASK]"), start.network.shape.vocabulary,
+        frame.number("[MASK]"), start.network.shape.vocabulary, frame.together,
     )  # fmt: skip
     outcome = _fit(run, start.network, lesson, key)
     notes = [
@@ -136,12 +136,16 @@ def _language_model(run: Run) -> Result:
     corpus = read_corpus(run)
     torch.manual_seed(recipe.train.seed)
     start = open_language_model(recipe.model.start, _all_texts(corpus.tables))
-    rng, times = Random(recipe.data.seed), Times(recipe.data.options.get("times", {}))
-    passes = int(recipe.data.options.get("passes", 2))
+    options = recipe.data.options
+    rng, times = Random(recipe.data.seed), Times(options.get("times", {}))
+    passes = int(options.get("passes", 2))
     found = list(chain.from_iterable(readings(corpus.tables, times, rng) for _ in range(passes)))
     texts = tokenised(found, start.tokenizer, start.tokenizer.token_to_id(start.first))
-    share = float(recipe.data.options.get("context_share", 0.0))
-    lesson = LanguageLesson(texts, recipe.data.dev_fraction, recipe.data.seed, share)
+    # Before `_fit`, which may put the weights of a checkpoint into the network: the teacher is the start.
+    anchor = Anchor.of(start.network, options.get("anchor", {}), run.device)
+    lesson = LanguageLesson(
+        texts, recipe.data.dev_fraction, recipe.data.seed, options.get("context_share", 0.0), anchor
+    )
     if recipe.model.options.get("fuse", False) and run.device.type == "cuda":
         start.network.fuse()
     outcome = _fit(run, start.network, lesson, _key(run, corpus))
@@ -171,12 +175,16 @@ def _prepared(run: Run, start: EncoderStart, corpus: Corpus, key: str) -> Packed
         tables = _with_written_claims(run, corpus, folder)
         near: Neighbours = neighbours.find(start.network.enc, start.tokenizer, tables, run.device)
         start.network.train().to("cpu")
-        frame = Frame(start.tokenizer, run.recipe.model.max_tokens)
-        times = Times(options.get("times", {}))
-        packed = building.build(tables, near, times, frame, run.recipe.data.seed, _shards(options), _processes(options))
+        times, seed = Times(options.get("times", {})), run.recipe.data.seed
+        packed = building.build(tables, near, times, _frame(run, start), seed, _shards(options), _processes(options))
         packed.save(folder / "examples.npz")
         known.write_text(key, encoding="utf-8")
     return Packed.load(folder / "examples.npz")
+
+
+def _frame(run: Run, start: EncoderStart) -> Frame:
+    model = run.recipe.model
+    return Frame(start.tokenizer, model.max_tokens, read_together(model.options))
 
 
 def _with_written_claims(run: Run, corpus: Corpus, folder: Path) -> Tables:

@@ -6,7 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from quintet.errors import InputError
 from quintet.models import packed_weights
 from quintet.train import export, rows
 from quintet.train.evaluator.groups import QUESTIONS
@@ -40,9 +42,18 @@ def ship_evaluator(start: EncoderStart, target: Path, made: Made) -> Path:
     arrays = {name: value.float().numpy() for name, value in weights.items()}
     precision = str(made.recipe.model.options.get("precision", "int8"))
     folder = export_evaluator(
-        arrays, target / "model", words, tuple(QUESTIONS), name=made.recipe.name, precision=precision
-    )
+        arrays, target / "model", words, tuple(QUESTIONS), name=made.recipe.name, precision=precision,
+        together=read_together(made.recipe.model.options),
+    )  # fmt: skip
     return _told(folder, made)
+
+
+def read_together(options: Mapping[str, Any]) -> frozenset[str]:
+    """The recipe's heads that read an output and its grounds as one text."""
+    named = frozenset(options.get("together", ()))
+    if strange := named - set(QUESTIONS):
+        raise InputError(f"model.options.together: no head {min(strange)!r}", todo=f"one of: {', '.join(QUESTIONS)}")
+    return named
 
 
 def ship_language_model(start: LanguageStart, target: Path, made: Made) -> Path:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from quintet.text.detokenise import detokenise
-from quintet.train.evaluator.tables import Document, Entailment, Record, Similarity
+from quintet.train.evaluator.tables import Document, Entailment, Record
 
 Row = Mapping[str, Any]
 _YES = ("yes", "true", "1")
@@ -67,14 +67,10 @@ def _explained(row: Row, name: str) -> Iterator[Record]:
     yield Entailment(name, _plain(row["premise"]), _plain(row["hypothesis"]), label)
 
 
-def _rewritten(row: Row, name: str) -> Iterator[Record]:
-    """Natural Instructions: two facts and what follows from both (task038), simpler sentences (task111)."""
-    task = row["t"].partition("_")[0]
-    if task == "task038" and (found := _TWO_FACTS.match(row["i"])):
+def _combined(row: Row, name: str) -> Iterator[Record]:
+    """Natural Instructions: two facts and what follows from both (task038)."""
+    if row["t"].partition("_")[0] == "task038" and (found := _TWO_FACTS.match(row["i"])):
         yield Document("qasc", tuple(map(_plain, found.groups())), (_plain(row["o"][0]),))
-    elif task == "task111":
-        for simple in row["o"][:4]:
-            yield Similarity("asset", _plain(simple), _plain(row["i"]), 0.9)
 
 
 VERIFIED_READERS: Mapping[str, Callable[[Row, str], Iterable[Record]]] = {
@@ -82,5 +78,5 @@ VERIFIED_READERS: Mapping[str, Callable[[Row, str], Iterable[Record]]] = {
     "checked-answers": _answer,
     "checked-claims": _checked_claim,
     "explained-claims": _explained,
-    "rewritten": _rewritten,
+    "combined-facts": _combined,
 }
