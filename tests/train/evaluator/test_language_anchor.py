@@ -234,20 +234,22 @@ def test_wrong_shares_are_named(network, texts, told, message) -> None:
         LanguageLesson(texts, 0.0, 1, told)
 
 
-def test_a_recipe_anchors_and_another_need_not(tmp_path: Path, trained) -> None:
-    """The recipe's own run has a teacher; a file without the table has none, and gives other weights."""
-    assert recipe.load("judge-lm", smoke=True).data.options["anchor"] == {"summary": 1.0}
-    anchored = trained("judge-lm")
+def test_a_recipe_anchors_and_another_need_not(tmp_path: Path) -> None:
+    """A recipe with the table has a teacher; without it there is none, and other weights."""
+    text = (Path(recipe.__file__).parent / "recipes" / "judge-lm.toml").read_text(encoding="utf-8")
+    text = text.replace("start_share = 0.5", "start_share = 0.0")
+    (tmp_path / "free.toml").write_text(text, encoding="utf-8")
+    table = '[data.options.anchor]\nsummary = 1.0\n\n[data.options.times."lm.share"]'
+    (tmp_path / "anchored.toml").write_text(text.replace('[data.options.times."lm.share"]', table), encoding="utf-8")
+    anchored, free = (
+        run_recipe(tmp_path / f"{name}.toml", out=tmp_path / name, smoke=True, device="cpu")
+        for name in ("anchored", "free")
+    )
     assert {"token_loss_summary", "anchor_kl_summary"} <= set(anchored.figures)
     log = [json.loads(line) for line in (anchored.folder.parent / "run" / "log.jsonl").read_text().splitlines()]
     assert log[-1]["dev_anchor_kl_summary"] == anchored.figures["anchor_kl_summary"]
     told = tomllib.loads((anchored.folder / "model.toml").read_text(encoding="utf-8"))["figures"]
     assert told == dict(anchored.figures)
-    text = (Path(recipe.__file__).parent / "recipes" / "judge-lm.toml").read_text(encoding="utf-8")
-    table = "[data.options.anchor]\nsummary = 1.0\n"
-    assert table in text
-    (tmp_path / "free.toml").write_text(text.replace(table, ""), encoding="utf-8")
-    free = run_recipe(tmp_path / "free.toml", out=tmp_path / "out", smoke=True, device="cpu")
     assert not any("anchor" in name for name in free.figures)
     names = {frozenset(load_file(made.folder.parent / "weights.safetensors")) for made in (anchored, free)}
     assert len(names) == 1

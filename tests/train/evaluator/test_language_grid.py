@@ -160,3 +160,12 @@ def test_the_loss_is_the_mean_over_counted_tokens(monkeypatch) -> None:
     every = LanguageLesson(found, 0.0, seed=1, context_share=1.0)
     plain = LanguageLesson([one._replace(counted=np.ones_like(one.counted)) for one in found], 0.0, seed=1)
     assert loss(every) == pytest.approx(loss(plain), rel=1e-5)
+
+
+def test_between_the_start_and_what_was_learnt() -> None:
+    torch.manual_seed(1)
+    learnt, start = ({NAME: torch.randn(8, 64), "norm.weight": torch.randn(8)} for _ in range(2))
+    found = language_grid.towards(learnt, start, 0.25)
+    plain = torch.from_numpy(plain_grid(learnt[NAME].numpy()))
+    torch.testing.assert_close(found[NAME], 0.25 * start[NAME] + 0.75 * plain, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(found["norm.weight"], 0.25 * start["norm.weight"] + 0.75 * learnt["norm.weight"])

@@ -99,6 +99,13 @@ def expanded(stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return out
 
 
+def towards(learnt: Mapping[str, Tensor], start: Mapping[str, Tensor], share: float) -> dict[str, Tensor]:
+    """`share` of the start's weights and the rest of the learnt ones, as these are shipped: between the two lie models
+    that have learnt the new texts and forgotten less (Wortsman et al. 2022, Robust fine-tuning, eq. 1)."""
+    shipped = expanded(compressed(learnt))
+    return {name: share * start[name] + (1 - share) * shipped[name] for name in learnt}
+
+
 def save_parts(stored: Mapping[str, Tensor], folder: Path, name: str = "weights") -> list[Path]:
     """As NAME-00.safetensors and so on, none much over 15 MiB; large tensors are cut by rows (`TENSOR@ROW`)."""
     folder.mkdir(parents=True, exist_ok=True)

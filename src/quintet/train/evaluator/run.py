@@ -18,6 +18,7 @@ from quintet.errors import InputError
 from quintet.train import rows
 from quintet.train.evaluator import building, cleaning, continuing, corpora, neighbours, terms
 from quintet.train.evaluator.groups import Neighbours, Times
+from quintet.train.evaluator.language_grid import towards
 from quintet.train.evaluator.language_lesson import Anchor, LanguageLesson
 from quintet.train.evaluator.language_texts import readings, tokenised
 from quintet.train.evaluator.lesson import JudgeLesson, Weights
@@ -28,7 +29,7 @@ from quintet.train.evaluator.tables import Record, Tables, fill
 from quintet.train.export import UsedData
 from quintet.train.opening import check_positions
 from quintet.train.recipe import Recipe
-from quintet.train.trainer import Outcome, Progress, Trainer, pick_device
+from quintet.train.trainer import Outcome, Progress, Trainer, pick_device, plain_weights
 
 JUDGE, LANGUAGE_MODEL = "evaluator.judge", "evaluator.language-model"
 
@@ -148,9 +149,18 @@ def _language_model(run: Run) -> Result:
     )
     if recipe.model.options.get("fuse", False) and run.device.type == "cuda":
         start.network.fuse()
+    untrained = plain_weights(start.network)
     outcome = _fit(run, start.network, lesson, _key(run, corpus))
-    made = Made(recipe, corpus.used, outcome.scores, [*corpus.notes, f"{len(texts)} texts."])
-    return Result(ship_language_model(start, run.target, made), len(texts), outcome.steps, outcome.scores)
+    figures, notes = outcome.scores, [*corpus.notes, f"{len(texts)} texts."]
+    share = float(recipe.model.options.get("start_share", 0.0))
+    if share:
+        start.network.load_state_dict(towards(plain_weights(start.network), untrained, share))
+        with torch.no_grad():
+            figures = lesson.dev_scores(start.network.to(run.device))
+        start.network.to("cpu")
+        notes.append(f"The weights are a mean: {share:g} of the start's, the rest of those that were learnt.")
+    made = Made(recipe, corpus.used, figures, notes)
+    return Result(ship_language_model(start, run.target, made), len(texts), outcome.steps, figures)
 
 
 def _fit(run: Run, network: Any, lesson: Any, key: str) -> Outcome:
