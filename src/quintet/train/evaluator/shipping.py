@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
+
 from quintet.errors import InputError
 from quintet.models import packed_weights
 from quintet.train import export, rows
@@ -34,6 +36,15 @@ class Made:
     """Sentences for the card: what was left out, and what was not checked."""
 
 
+@dataclass(frozen=True)
+class Heads:
+    """What a language model that judges has beside its own weights."""
+
+    weights: Mapping[str, Tensor]
+    taught: tuple[str, ...]
+    """Questions that were trained, entailment and `words` among them."""
+
+
 def ship_evaluator(start: EncoderStart, target: Path, made: Made) -> Path:
     """OUT/weights.safetensors for further training, OUT/model for use."""
     weights = plain_weights(start.network)
@@ -56,14 +67,16 @@ def read_together(options: Mapping[str, Any]) -> frozenset[str]:
     return named
 
 
-def ship_language_model(start: LanguageStart, target: Path, made: Made) -> Path:
+def ship_language_model(start: LanguageStart, target: Path, made: Made, heads: Heads | None = None) -> Path:
     """The same; config.json says of the weights what they do not say themselves."""
     stored = compressed(plain_weights(start.network))
-    need("safetensors.torch").save_file(stored, target / WEIGHTS)
+    judging = compressed(heads.weights) if heads is not None else {}
+    need("safetensors.torch").save_file({**stored, **judging}, target / WEIGHTS)
     words = _words(start.tokenizer, target)
     shape = start.network.shape
     told = {"num_attention_heads": shape.heads, "rope_theta": shape.theta, "rms_norm_eps": shape.epsilon}
     (target / "config.json").write_text(json.dumps(told), encoding="utf-8")
+    # The graph has no place for heads yet: they stay in the weights above.
     folder = export_judge_lm(
         {name: value.numpy() for name, value in stored.items()},
         target / "model",
