@@ -69,7 +69,7 @@ class LanguageFrame:
             room = max(0, self.max_tokens - 2 - len(form) - len(output))
             kept = grounds[:room] if context.keeps_start else grounds[max(0, len(grounds) - room) :]
             ids = [first, *kept, *form, *output, last]
-            marks = marks_of(_shifted(found.offsets[:size], text), text.wrong, len(ids) - 1 - len(output), len(ids))
+            marks = marks_of(_characters(found.offsets[:size], text), text.wrong, len(ids) - 1 - len(output), len(ids))
             yield Framed(ids, marks, len(output) + 1)
 
     def _contexts(self, contexts: Sequence[Context]) -> Mapping[Context, tuple[list[int], list[int]]]:
@@ -89,7 +89,9 @@ class LanguageFrame:
         return found
 
 
-def _shifted(offsets: Sequence[tuple[int, int]], text: Judged) -> list[tuple[int, int]]:
-    """Characters of the output as it was before it was stripped and got its blank."""
-    by = len(text.output) - len(text.output.lstrip()) - 1
-    return [(start + by, end + by) for start, end in offsets]
+def _characters(offsets: Sequence[tuple[int, int]], text: Judged) -> list[tuple[int, int]]:
+    """Characters of the output as it was before it was stripped and got its blank. A blank that is a sub-word of its
+    own (before a number, say) begins the word behind it, as it does inside other sub-words."""
+    shift = len(text.output) - len(text.output.lstrip()) - 1
+    moved = [(start + shift, end + shift) for start, end in offsets]
+    return [(start, end if text.output[max(0, start) : end].strip() else end + 1) for start, end in moved]

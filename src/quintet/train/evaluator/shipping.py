@@ -70,13 +70,12 @@ def read_together(options: Mapping[str, Any]) -> frozenset[str]:
 def ship_language_model(start: LanguageStart, target: Path, made: Made, heads: Heads | None = None) -> Path:
     """The same; config.json says of the weights what they do not say themselves."""
     stored = compressed(plain_weights(start.network))
-    judging = compressed(heads.weights) if heads is not None else {}
-    need("safetensors.torch").save_file({**stored, **judging}, target / WEIGHTS)
+    need("safetensors.torch").save_file({**stored, **(heads.weights if heads else {})}, target / WEIGHTS)
     words = _words(start.tokenizer, target)
     shape = start.network.shape
     told = {"num_attention_heads": shape.heads, "rope_theta": shape.theta, "rms_norm_eps": shape.epsilon}
     (target / "config.json").write_text(json.dumps(told), encoding="utf-8")
-    # The graph has no place for heads yet: they stay in the weights above.
+    # The graph has no states yet for heads to be computed from: they stay in the weights above.
     folder = export_judge_lm(
         {name: value.numpy() for name, value in stored.items()},
         target / "model",
