@@ -23,6 +23,7 @@ from quintet.train.torch_parts import need
 from quintet.train.trainer import plain_weights
 
 CARD = "CARD.md"
+HEADS_FILE = "heads.safetensors"
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,8 @@ def read_together(options: Mapping[str, Any]) -> frozenset[str]:
 def ship_language_model(start: LanguageStart, target: Path, made: Made, heads: Heads | None = None) -> Path:
     """The same; config.json says of the weights what they do not say themselves."""
     stored = compressed(plain_weights(start.network))
-    need("safetensors.torch").save_file({**stored, **(heads.weights if heads else {})}, target / WEIGHTS)
+    every = {**stored, **heads.weights} if heads else stored
+    need("safetensors.torch").save_file(every, target / WEIGHTS)
     words = _words(start.tokenizer, target)
     shape = start.network.shape
     told = {"num_attention_heads": shape.heads, "rope_theta": shape.theta, "rms_norm_eps": shape.epsilon}
@@ -107,7 +109,7 @@ def _told(folder: Path, made: Made) -> Path:
         "",
         "[sha256]",
         *(f"{json.dumps(name)} = {json.dumps(rows.digest(folder / name))}" for name in
-          ("model.onnx", "tokenizer.json", packed_weights.FILE) if (folder / name).is_file()),
+          ("model.onnx", "tokenizer.json", packed_weights.FILE, HEADS_FILE) if (folder / name).is_file()),
     ]  # fmt: skip
     for used in made.data:
         lines += ["", "[[data]]", *(f"{key} = {json.dumps(value)}" for key, value in vars(used).items())]
