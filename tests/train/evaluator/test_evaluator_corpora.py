@@ -173,7 +173,7 @@ def test_documents_of_real_benchmarks_are_recognised(benchmarks: Path, monkeypat
         assert not list(cleaner([t.Document("x", corpora.split(example.source or ""), ("A summary.",))]))
 
 
-@pytest.mark.parametrize("name", ["evaluator", "judge-lm"])
+@pytest.mark.parametrize("name", ["evaluator", "judge-lm", "judge-lm-heads"])
 def test_recipes_name_every_corpus_and_keep_its_terms(name: str) -> None:
     made = recipe.load(name)
     terms.check(made.data.sources, private=False)
