@@ -45,12 +45,7 @@ def test_a_run_leaves_what_is_bundled(name: str, trained) -> None:
     assert "| dialogues.jsonl | 12 | made up for quintet | yes |" in card
     log = [json.loads(line) for line in (folder.parent / "run" / "log.jsonl").read_text().splitlines()]
     assert [row["step"] for row in log] == [1, 2, 3, 4]
-    if name == "evaluator":
-        assert made.figures["score"] == log[-1]["dev_score"]
-    else:
-        # Its weights are a mean with the start's, and the figures are of that mean.
-        assert made.figures["token_loss"] != log[-1]["dev_token_loss"]
-        assert "The weights are a mean: 0.5 of the start's" in card
+    assert made.figures["score"] == log[-1]["dev_score"]
     if find_spec("matplotlib"):
         assert (folder.parent / "curve.png").read_bytes().startswith(b"\x89PNG")
 
@@ -113,6 +108,16 @@ def test_a_run_that_was_cut_off_ends_with_the_same_bytes(name: str, tmp_path: Pa
     assert steps == [3, 4]
     for file in ("weights.safetensors", "model/model.onnx", "model/model.toml"):
         assert (tmp_path / "cut" / file).read_bytes() == (whole / file).read_bytes(), file
+
+
+def test_a_mean_with_the_start(tmp_path: Path) -> None:
+    text = (Path(recipe.__file__).parent / "recipes" / "judge-lm.toml").read_text(encoding="utf-8")
+    (tmp_path / "mean.toml").write_text(text.replace("fuse = true", "start_share = 0.5"), encoding="utf-8")
+    made = run_recipe(tmp_path / "mean.toml", out=tmp_path / "out", smoke=True, device="cpu")
+    log = [json.loads(line) for line in (tmp_path / "out" / "run" / "log.jsonl").read_text().splitlines()]
+    # The figures are of the mean, not of the last step.
+    assert made.figures["token_loss"] != log[-1]["dev_token_loss"]
+    assert "The weights are a mean: 0.5 of the start's" in (made.folder / "CARD.md").read_text(encoding="utf-8")
 
 
 def test_two_runs_give_the_same_bytes(tmp_path: Path, trained) -> None:

@@ -237,7 +237,6 @@ def test_wrong_shares_are_named(network, texts, told, message) -> None:
 def test_a_recipe_anchors_and_another_need_not(tmp_path: Path) -> None:
     """A recipe with the table has a teacher; without it there is none, and other weights."""
     text = (Path(recipe.__file__).parent / "recipes" / "judge-lm.toml").read_text(encoding="utf-8")
-    text = text.replace("start_share = 0.5", "start_share = 0.0")
     (tmp_path / "free.toml").write_text(text, encoding="utf-8")
     table = '[data.options.anchor]\nsummary = 1.0\n\n[data.options.times."lm.share"]'
     (tmp_path / "anchored.toml").write_text(text.replace('[data.options.times."lm.share"]', table), encoding="utf-8")
