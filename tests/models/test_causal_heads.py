@@ -14,7 +14,9 @@ import onnx
 from tiny_judges import QUESTIONS, TAUGHT, PlainLanguageModel
 from tiny_models import torch
 
+from quintet.core.example import Example
 from quintet.errors import ModelError
+from quintet.metrics import metrics
 from quintet.models import onnx_lm
 from quintet.models.folder import HEADS, describe
 from quintet.models.lm_heads import Heads
@@ -262,3 +264,37 @@ def test_heads_are_plain_sums_whatever_stands_beside(both):
     none = np.zeros(0, np.int32)
     long, short = (heads.judge(Pieces(none, none, none), states[:n], 0).words for n in (40, 7))
     assert np.array_equal(long[:6], short)
+
+
+def test_likelihood_and_reader_cost_one_pass(both, model):
+    names = ("evaluator-likelihood-document", "evaluator-reader")
+    likelihood, reader = (metrics[name].build(model=both[1]) for name in names)
+    examples = [Example(text.strip() or "x", source=DOCUMENT, id=str(at)) for at, (_, text) in enumerate(PAIRS)]
+
+    def cost(*asked):
+        forget_all()
+        before = model.tokens_read
+        rows = [metric.score(examples) for metric in asked]
+        return model.tokens_read - before, rows
+
+    alone, first = cost(reader)
+    for asked in ((likelihood, reader), (reader, likelihood)):
+        both_of_them, rows = cost(*asked)
+        assert both_of_them == alone > 0
+        assert rows[asked.index(reader)] == first[0]
+
+
+def test_the_reader_says_what_the_heads_say(both, model):
+    example = Example(LONG.strip(), source=DOCUMENT, id="e")
+    (row,) = metrics["evaluator-reader"].build(model=both[1]).score([example])
+    (read,) = model.log_probs([(f"{DOCUMENT}\n\nTL;DR:", f" {LONG.strip()}")])
+    assert row["consistency"].value == read.judgement.heads["con"]
+    assert row["entailment"].value == float(read.judgement.entailment[0])
+    words, end = [], 0
+    for word in ("cat", "day", "long", "dog", "looked", "cat"):
+        start = LONG.index(word, end)
+        end = start + len(word)
+        # Marks are pieces by themselves; a piece may begin with the blank before its word.
+        inside = (read.ends > start) & (read.starts < end)
+        words.append(float(read.judgement.words[inside].mean()))
+    assert row["words"].value == pytest.approx(float(np.mean(words)), abs=1e-6)
