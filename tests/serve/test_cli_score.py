@@ -406,6 +406,11 @@ def test_a_terminal_without_unicode(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def _hear_ctrl_c() -> None:
+    """A shell starts what it puts in the background deaf to it, and children inherit that."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     rows = [{"output": f"Sentence {n} of many. It is about {n % 13}.", "source": f"thing {n}"} for n in range(60_000)]
     file = write_jsonl(tmp_path / "in.jsonl", rows)
@@ -421,7 +426,7 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
         "fake:embedder",
     ]
     process = subprocess.Popen([*command, "--cache", str(tmp_path / "c.sqlite")], stderr=subprocess.PIPE,
-                               stdout=subprocess.DEVNULL)  # fmt: skip
+                               stdout=subprocess.DEVNULL, preexec_fn=_hear_ctrl_c)  # fmt: skip
     deadline = time.monotonic() + 60
     while _stored(tmp_path / "c.sqlite") < 64 and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)

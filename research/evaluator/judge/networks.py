@@ -15,7 +15,7 @@ from quintet.train.evaluator.starting import unpacked as unpack
 
 CLS, SEP, BOS = 101, 102, 1
 TASKS = list(QUESTIONS)
-TOGETHER = frozenset(tomllib.loads((resources.files("quintet.train") / "recipes/evaluator.toml").read_text())["model"]["options"]["together"])
+TOGETHER = frozenset(tomllib.loads((resources.files("quintet.train") / "recipes/evaluator.toml").read_text())["model"]["options"].get("together", ()))
 torch.backends.cuda.enable_cudnn_sdp(False)  # it plans anew for every batch shape
 
 

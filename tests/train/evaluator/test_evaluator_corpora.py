@@ -89,6 +89,10 @@ ROWS: dict[str, tuple[dict, list[t.Record]]] = {
         {"t": "task038_qasc", "i": "Fact 1: a b. \nFact 2: b c.", "o": ["a c.", "c a."]},
         [t.Document("qasc", ("a b.", "b c."), ("a c.",))],
     ),
+    "rewritten": (
+        {"t": "task111_asset", "i": "A long b.", "o": ["A b."]},
+        [t.Similarity("asset", "A b.", "A long b.", 0.9)],
+    ),
     "instruction-dialogues": (
         {"t": "task565_circa", "i": "Are you in?", "o": ["I am."]},
         [t.Dialogue("ni:task565", ("Are you in?", "I am."))],
@@ -169,7 +173,7 @@ def test_documents_of_real_benchmarks_are_recognised(benchmarks: Path, monkeypat
         assert not list(cleaner([t.Document("x", corpora.split(example.source or ""), ("A summary.",))]))
 
 
-@pytest.mark.parametrize("name", ["evaluator", "judge-lm"])
+@pytest.mark.parametrize("name", ["evaluator", "judge-lm", "judge-lm-heads"])
 def test_recipes_name_every_corpus_and_keep_its_terms(name: str) -> None:
     made = recipe.load(name)
     terms.check(made.data.sources, private=False)

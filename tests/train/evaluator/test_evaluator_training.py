@@ -55,11 +55,20 @@ def test_a_run_leaves_what_is_bundled(name: str, trained) -> None:
         assert (folder.parent / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.fixture(scope="module")
+def reading_together(tmp_path_factory):
+    """A run of the recipe in which one head reads output and grounds as one text."""
+    folder = tmp_path_factory.mktemp("together")
+    text = (Path(recipe.__file__).parent / "recipes" / "evaluator.toml").read_text(encoding="utf-8")
+    changed = text.replace('precision = "int8"', 'precision = "int8"\ntogether = ["sel"]')
+    (folder / "changed.toml").write_text(changed, encoding="utf-8")
+    return run_recipe(folder / "changed.toml", out=folder / "out", smoke=True, device="cpu")
+
+
 @pytest.mark.parametrize("head", ["con", "sel"])
-def test_the_judge_says_what_the_network_says(head: str, trained) -> None:
-    """The folder's graph holds int8 weights, so it is compared with the same weights in float32. `sel` reads output and
-    grounds as one text, `con` apart."""
-    made = trained("evaluator")
+def test_the_judge_says_what_the_network_says(head: str, reading_together) -> None:
+    """The folder's graph holds int8 weights, so it is compared with the same weights in float32."""
+    made = reading_together
     judge = open_model(f"dir:{made.folder}", "judge")
     assert judge.questions == tuple(QUESTIONS)
     output, grounds = "Arlow opened a new library.", "The town of Arlow opened a new library on Monday."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from random import Random
 from typing import NamedTuple
 
@@ -17,30 +17,35 @@ from quintet.train.evaluator import (
     text_groups,
     written_groups,
 )
-from quintet.train.evaluator.groups import Group, Material, Neighbours, Times
-from quintet.train.evaluator.packing import Frame, Packed, joined, pack
+from quintet.train.evaluator.groups import ENTAILMENT, HEADS, Group, Material, Neighbours, Times
+from quintet.train.evaluator.packing import Framing, Packed, joined, pack
 from quintet.train.evaluator.surface import same_surface
 from quintet.train.evaluator.tables import Tables
 
-Builder = Callable[[Material, int, int], Iterable[Group]]
+
+class Builder(NamedTuple):
+    groups: Callable[[Material, int, int], Iterable[Group]]
+    heads: tuple[str, ...]
+    """Which its groups are for."""
+
 
 BUILDERS: dict[str, Builder] = {
-    "selection": dialogue_groups.selection,
-    "order of turns": dialogue_groups.order_of_turns,
-    "order": text_groups.order,
-    "grounding": dialogue_groups.grounding,
-    "coherence": text_groups.coherence,
-    "document coherence": text_groups.document_coherence,
-    "relevance": text_groups.relevance,
-    "coverage": text_groups.coverage,
-    "acceptability": text_groups.acceptability,
-    "templates": template_groups.templates,
-    "data to text": data_groups.data_to_text,
-    "entailment": claim_groups.entailment,
-    "support": claim_groups.support,
-    "written claims": written_groups.written_claims,
-    "paraphrases": claim_groups.paraphrases,
-    "adequacy": claim_groups.adequacy,
+    "selection": Builder(dialogue_groups.selection, ("sel",)),
+    "order of turns": Builder(dialogue_groups.order_of_turns, ("abac", "abba")),
+    "order": Builder(text_groups.order, ("ord",)),
+    "grounding": Builder(dialogue_groups.grounding, ("gro",)),
+    "coherence": Builder(text_groups.coherence, ("coh",)),
+    "document coherence": Builder(text_groups.document_coherence, ("cohd",)),
+    "relevance": Builder(text_groups.relevance, ("rel",)),
+    "coverage": Builder(text_groups.coverage, ("cov",)),
+    "acceptability": Builder(text_groups.acceptability, ("acc",)),
+    "templates": Builder(template_groups.templates, ("acc",)),
+    "data to text": Builder(data_groups.data_to_text, ("d2t",)),
+    "entailment": Builder(claim_groups.entailment, (ENTAILMENT, "con")),
+    "support": Builder(claim_groups.support, ("con",)),
+    "written claims": Builder(written_groups.written_claims, ("con", ENTAILMENT)),
+    "paraphrases": Builder(claim_groups.paraphrases, ("con",)),
+    "adequacy": Builder(claim_groups.adequacy, ("adq",)),
 }
 
 
@@ -50,22 +55,26 @@ class _Shared(NamedTuple):
     tables: Tables
     neighbours: Neighbours
     times: Times
-    frame: Frame
+    frame: Framing
     seed: int
     shards: int
+    heads: Collection[str]
 
 
 _shared: list[_Shared] = []
 
 
 def build(
-    tables: Tables, neighbours: Neighbours, times: Times, frame: Frame, seed: int, shards: int, processes: int
-) -> Packed:
-    """The result depends on the seed and the number of shards, not on the number of processes."""
-    jobs = [(name, shard) for name in BUILDERS for shard in range(shards)]
+    tables: Tables, neighbours: Neighbours, times: Times, frame: Framing, seed: int, shards: int, processes: int,
+    heads: Collection[str] = HEADS,
+) -> Packed:  # fmt: skip
+    """Groups of these heads, the same whichever others are built. They depend on the seed and the number of shards, not
+    on the number of processes."""
+    asked = [name for name, builder in BUILDERS.items() if not set(heads).isdisjoint(builder.heads)]
+    jobs = [(name, shard) for name in asked for shard in range(shards)]
     # Elsewhere a fork does not get along with the libraries that are loaded.
     processes = min(processes, len(jobs)) if sys.platform == "linux" else 1
-    _shared.append(_Shared(tables, neighbours, times, frame, seed, shards))
+    _shared.append(_Shared(tables, neighbours, times, frame, seed, shards, heads))
     try:
         if processes == 1:
             return joined([_shard(job) for job in jobs])
@@ -82,7 +91,8 @@ def _one_thread() -> None:
 def _shard(job: tuple[str, int]) -> Packed:
     name, shard = job
     seen = _shared[-1]
-    return pack(groups(name, seen.tables, seen.neighbours, seen.times, seen.seed, shard, seen.shards), seen.frame)
+    made = groups(name, seen.tables, seen.neighbours, seen.times, seen.seed, shard, seen.shards)
+    return pack((group for group in made if group.head in seen.heads), seen.frame)
 
 
 def groups(
@@ -91,5 +101,5 @@ def groups(
     """Groups of one builder and one shard, by a generator of their own."""
     material = Material(tables, neighbours, times, Random(f"{seed}:{name}:{shard}"))
     surface = Random(f"{seed}:{name}:{shard}:surface")
-    for group in BUILDERS[name](material, shard, shards):
+    for group in BUILDERS[name].groups(material, shard, shards):
         yield same_surface(group, surface)

@@ -21,6 +21,8 @@ BLOCK = 32
 STEPS = 15
 TOP = 63
 TABLE = "emb.weight"
+HEADS = ("pool.", "heads.", "nli.", "tok.")
+"""How names of weights begin that a judging language model has beside its own; they are never rounded."""
 FILE_BYTES = 15 * 2**20
 _LEAST = 1e-8
 
@@ -58,11 +60,11 @@ def seven_bit(weight: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def compressed(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """What is exported: vectors as they are; `NAME|s` scales and `NAME|q` codes of tables; for matrices two codes in a
-    byte (the even column in the lower half), and `NAME|l` and `NAME|h` for the ends of blocks."""
+    """What is exported: vectors and heads as they are; `NAME|s` scales and `NAME|q` codes of tables; for matrices two
+    codes in a byte (the even column in the lower half), and `NAME|l` and `NAME|h` for the ends of blocks."""
     out: dict[str, Tensor] = {}
     for name, weight in weights.items():
-        if weight.ndim == 1:
+        if weight.ndim == 1 or name.startswith(HEADS):
             out[name] = weight.float()
         elif name == TABLE:
             codes, scale = seven_bit(weight)

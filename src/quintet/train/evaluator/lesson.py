@@ -57,9 +57,11 @@ class Batch:
 class JudgeLesson:
     def __init__(
         self, packed: Packed, weights: Weights, dev_fraction: float, seed: int, mask_id: int, vocabulary: int,
-        together: Collection[str] = (),
+        together: Collection[str] = (), output_last: bool = False,
     ) -> None:  # fmt: skip
+        """`output_last`: outputs stand at the end of their texts, as a language model reads them."""
         self.packed, self.weights, self.mask_id, self.vocabulary = packed, weights, mask_id, vocabulary
+        self._output_last = output_last
         self._together = np.array([name in together for name in HEADS], np.bool_)
         self._by_head = np.array([weights.heads.get(name, 1.0) for name in HEADS], np.float32)
         self._place = np.concatenate([[0], np.cumsum(packed.lengths)[:-1]]).astype(np.int64)
@@ -70,7 +72,7 @@ class JudgeLesson:
         drawn = np.random.default_rng(seed).permutation(len(self._start))
         held = max(1, int(len(drawn) * dev_fraction)) if dev_fraction else 0
         self._held, self._train = drawn[:held], drawn[held:]
-        self.size = len(self._train)
+        self.size, self.groups = len(self._train), len(drawn)
 
     def batches(self, epoch: int, seed: int, tokens: int) -> list[list[int]]:
         rng = np.random.default_rng([seed, epoch])
@@ -100,12 +102,13 @@ class JudgeLesson:
         columns = np.arange((length + 7) // 8 * 8)[None]
         sizes, outputs = packed.lengths[texts][:, None], packed.outputs[texts][:, None]
         mask = columns < sizes
+        begin = sizes - outputs if self._output_last else np.ones_like(sizes)
         places = np.minimum(self._place[texts][:, None] + columns, len(packed.ids) - 1)
         arrays: dict[str, NDArray[Any]] = {
             "ids": np.where(mask, packed.ids[places], 0).astype(np.int64),
             "types": ((columns >= outputs + 2) & mask).astype(np.int64),
             "mask": mask,
-            "output_mask": (columns >= 1) & (columns <= outputs),
+            "output_mask": (columns >= begin) & (columns < begin + outputs),
             "marks": np.where(mask, packed.marks[places], UNKNOWN),
             "heads": packed.heads[texts].astype(np.int64),
             "labels": packed.labels[texts],

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,27 @@ _SORTED_TOGETHER = 60
 """Batches whose groups are sorted by length together: short and long still mix over an epoch."""
 
 
+class Framed(NamedTuple):
+    """A judged text as a network reads it."""
+
+    ids: Sequence[int]
+    marks: NDArray[np.uint8]
+    size: int
+    """How many of the sub-words are the output's."""
+
+
+class Framing(Protocol):
+    """How a network reads judged texts."""
+
+    def texts(self, groups: Sequence[Group]) -> Iterator[Framed]:
+        """All texts of all groups, in order."""
+        ...
+
+
 @dataclass(frozen=True)
 class Frame:
-    """`[CLS] output [SEP]`, and, where there are grounds, `[CLS] grounds [SEP]` after it; `grounds [SEP]` for the heads
-    that read both as one text."""
+    """The encoder's: `[CLS] output [SEP]`, and, where there are grounds, `[CLS] grounds [SEP]` after it;
+    `grounds [SEP]` for the heads that read both as one text."""
 
     tokenizer: Any
     max_tokens: int
@@ -58,6 +75,14 @@ class Frame:
             out[text] = joined
         return out
 
+    def texts(self, groups: Sequence[Group]) -> Iterator[Framed]:
+        every = [(group.head, text) for group in groups for text in group.texts]
+        outputs = self.encoded([text.output for _, text in every])
+        grounds = self.grounds([text.grounds for _, text in every if text.grounds])
+        for (head, text), found in zip(every, outputs, strict=True):
+            ids, size = self.framed(found.ids, grounds.get(text.grounds, []), head)
+            yield Framed(ids, marks_of(found.offsets[:size], text.wrong, 1, len(ids)), size)
+
     def encoded(self, texts: Sequence[str]) -> list[Any]:
         found: list[Any] = self.tokenizer.encode_batch(list(texts), add_special_tokens=False)
         return found
@@ -72,7 +97,7 @@ class Packed:
     """1 for a supported sub-word of the output, 0 for a wrong one, else UNKNOWN."""
     lengths: NDArray[np.int32]
     outputs: NDArray[np.int32]
-    """Sub-words of the output, without [CLS]."""
+    """Sub-words of the output: those that a frame counts."""
     heads: NDArray[np.int16]
     labels: NDArray[np.float32]
     ranked: NDArray[np.bool_]
@@ -87,21 +112,19 @@ class Packed:
             return Packed(**{field.name: found[field.name] for field in fields(Packed)})
 
 
-def pack(groups: Iterable[Group], frame: Frame) -> Packed:
+def pack(groups: Iterable[Group], frame: Framing) -> Packed:
     all_ids: list[NDArray[np.uint16]] = [np.zeros(0, np.uint16)]
     all_marks: list[NDArray[np.uint8]] = [np.zeros(0, np.uint8)]
     rows: list[tuple[int, int, int, float, bool, int]] = []
     source, number = iter(groups), 0
     while batch := list(islice(source, _AT_ONCE)):
-        outputs = iter(frame.encoded([text.output for group in batch for text in group.texts]))
-        grounds = frame.grounds([text.grounds for group in batch for text in group.texts if text.grounds])
+        framed = frame.texts(batch)
         for group in batch:
             head = HEADS.index(group.head)
             for text in group.texts:
-                found = next(outputs)
-                ids, size = frame.framed(found.ids, grounds.get(text.grounds, []), group.head)
+                ids, marks, size = next(framed)
                 all_ids.append(np.array(ids, np.uint16))
-                all_marks.append(_marks(found.offsets[:size], len(ids), text.wrong))
+                all_marks.append(marks)
                 rows.append((len(ids), size, head, text.label, group.ranked, number))
             number += 1
     lengths, sizes, heads, labels, ranked, numbers = zip(*rows, strict=True) if rows else ((),) * 6
@@ -117,13 +140,14 @@ def pack(groups: Iterable[Group], frame: Frame) -> Packed:
     )
 
 
-def _marks(
-    offsets: Sequence[tuple[int, int]], length: int, wrong: Sequence[tuple[int, int]] | None
+def marks_of(
+    offsets: Sequence[tuple[int, int]], wrong: Sequence[tuple[int, int]] | None, first: int, length: int
 ) -> NDArray[np.uint8]:
+    """Marks of `length` sub-words, of which those from `first` on stand at these characters of the output."""
     out = np.full(length, UNKNOWN, np.uint8)
     if wrong is not None:
-        for place, (start, end) in enumerate(offsets, 1):
-            out[place] = not any(start < last and end > first for first, last in wrong)
+        for place, (start, end) in enumerate(offsets, first):
+            out[place] = not any(start < last and end > begin for begin, last in wrong)
     return out
 
 

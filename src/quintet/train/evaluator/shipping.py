@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
+
 from quintet.errors import InputError
 from quintet.models import packed_weights
 from quintet.train import export, rows
@@ -21,6 +23,7 @@ from quintet.train.torch_parts import need
 from quintet.train.trainer import plain_weights
 
 CARD = "CARD.md"
+HEADS_FILE = "heads.safetensors"
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,15 @@ class Made:
     figures: Mapping[str, float]
     notes: Sequence[str]
     """Sentences for the card: what was left out, and what was not checked."""
+
+
+@dataclass(frozen=True)
+class Heads:
+    """What a language model that judges has beside its own weights."""
+
+    weights: Mapping[str, Tensor]
+    taught: tuple[str, ...]
+    """Questions that were trained, entailment and `words` among them."""
 
 
 def ship_evaluator(start: EncoderStart, target: Path, made: Made) -> Path:
@@ -56,14 +68,16 @@ def read_together(options: Mapping[str, Any]) -> frozenset[str]:
     return named
 
 
-def ship_language_model(start: LanguageStart, target: Path, made: Made) -> Path:
+def ship_language_model(start: LanguageStart, target: Path, made: Made, heads: Heads | None = None) -> Path:
     """The same; config.json says of the weights what they do not say themselves."""
     stored = compressed(plain_weights(start.network))
-    need("safetensors.torch").save_file(stored, target / WEIGHTS)
+    every = {**stored, **heads.weights} if heads else stored
+    need("safetensors.torch").save_file(every, target / WEIGHTS)
     words = _words(start.tokenizer, target)
     shape = start.network.shape
     told = {"num_attention_heads": shape.heads, "rope_theta": shape.theta, "rms_norm_eps": shape.epsilon}
     (target / "config.json").write_text(json.dumps(told), encoding="utf-8")
+    # The graph has no states yet for heads to be computed from: they stay in the weights above.
     folder = export_judge_lm(
         {name: value.numpy() for name, value in stored.items()},
         target / "model",
@@ -95,7 +109,7 @@ def _told(folder: Path, made: Made) -> Path:
         "",
         "[sha256]",
         *(f"{json.dumps(name)} = {json.dumps(rows.digest(folder / name))}" for name in
-          ("model.onnx", "tokenizer.json", packed_weights.FILE) if (folder / name).is_file()),
+          ("model.onnx", "tokenizer.json", packed_weights.FILE, HEADS_FILE) if (folder / name).is_file()),
     ]  # fmt: skip
     for used in made.data:
         lines += ["", "[[data]]", *(f"{key} = {json.dumps(value)}" for key, value in vars(used).items())]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,8 @@ class LanguageStart:
     tokenizer: Any
     first: str
     """The token before every text."""
+    heads: Weights = field(default_factory=dict)
+    """Of an earlier run that learnt to judge; most have none."""
 
 
 def open_encoder(spec: str, texts: Iterable[str]) -> EncoderStart:
@@ -80,11 +82,12 @@ def open_language_model(spec: str, texts: Iterable[str]) -> LanguageStart:
         return LanguageStart(language_network.LanguageModel(small), words, "<|endoftext|>")
     folder = _folder(spec)
     found, told = _language_weights(folder, spec)
+    heads = {name: found.pop(name) for name in list(found) if name.startswith(language_grid.HEADS)}
     made = language_network.LanguageModel(_language_shape(told, found))
     made.load_state_dict(found)
     words = _tokenizer(folder)
     first = "<|im_start|>" if words.token_to_id("<|im_start|>") is not None else "<|endoftext|>"
-    return LanguageStart(made, words, first)
+    return LanguageStart(made, words, first, heads)
 
 
 def _folder(spec: str) -> Path:
