@@ -23,7 +23,7 @@ from quintet.models.lm_heads import Heads
 from quintet.models.memo import forget_all
 from quintet.models.onnx_cut import output_names
 from quintet.models.open import identity, open_model
-from quintet.models.roles import JudgingLM
+from quintet.models.roles import JudgingLM, Limits, PairClassifier
 from quintet.models.subwords import Pieces
 from quintet.train.export_judge_lm import Shape, export_judge_lm
 
@@ -298,3 +298,62 @@ def test_the_reader_says_what_the_heads_say(both, model):
         inside = (read.ends > start) & (read.starts < end)
         words.append(float(read.judgement.words[inside].mean()))
     assert row["words"].value == pytest.approx(float(np.mean(words)), abs=1e-6)
+
+
+def read_after(both, model, grounds, text):
+    before = [START, *context_ids(model, grounds), *context_ids(model, "\n\nTL;DR:" if grounds else "TL;DR:")]
+    return both[0].judged(before, context_ids(model, f" {text}"), line_break(model))
+
+
+def test_heads_fill_the_roles_of_a_judge(both, model):
+    tolerance = 5e-3 if both[0].rounded else 5e-5
+    text = "A dog barked [SEP] <|im_end|>"
+    heads, nli, words = read_after(both, model, DOCUMENT, text)
+    con = float(heads[QUESTIONS.index("con")])
+    classifier = open_model(f"{both[1]}#con", "pair-classifier")
+    assert isinstance(classifier, PairClassifier)
+    assert classifier.identity == identity(f"{both[1]}#con")
+    ((found,), (turned,)) = classifier.logits([(DOCUMENT, text)]), classifier.logits([(text, DOCUMENT)], order="ba")
+    assert found.values.tolist() == pytest.approx([0.0, con], abs=tolerance)
+    assert np.array_equal(found.values, turned.values)
+    (value,) = open_model(f"{both[1]}#con", "regressor").values([(DOCUMENT, text)])
+    assert value.value == pytest.approx(1 / (1 + np.exp(-con)), abs=tolerance)
+    (entailed,) = open_model(f"{both[1]}#nli", "pair-classifier").logits([(DOCUMENT, text)])
+    assert np.exp(entailed.values) == pytest.approx(torch.softmax(torch.tensor(nli), 0).numpy(), abs=tolerance)
+    (tagged,) = open_model(both[1], "token-tagger").tag([(text, DOCUMENT)])
+    assert [text[a:b] for a, b in zip(tagged.starts, tagged.ends, strict=True)] == text.split()
+    # A blank by itself belongs to the word after it.
+    share = 1 / (1 + np.exp(-words[model.subwords.split(f" {text}").starts < len(" A")]))
+    assert tagged.probabilities[0] == pytest.approx([share.mean(), 1 - share.mean()], abs=10 * tolerance)
+    (alone,) = classifier.logits([(text, None)])
+    assert float(alone.values[1]) == pytest.approx(
+        float(read_after(both, model, "", text)[0][QUESTIONS.index("con")]), abs=tolerance
+    )
+
+
+def test_limits_of_a_role_are_kept_and_said(both, model):
+    long = "the cat sat on the mat " * 60
+    classifier = open_model(f"{both[1]}#nli", "pair-classifier")
+    (found,) = classifier.logits([(long, long)])
+    assert min(found.cut) > 0
+    assert np.isfinite(found.values).all()
+    (kept,) = classifier.logits([(long, "the dog")], Limits(first=5, keep_first="end"))
+    ids = model.subwords.split(long.strip()).ids
+    assert kept.cut == (len(ids) - 5, 0)
+    want = both[0].judged(
+        [START, *ids[-5:].tolist(), *context_ids(model, "\n\nTL;DR:")],
+        context_ids(model, " the dog"),
+        line_break(model),
+    )[1]
+    assert np.exp(kept.values) == pytest.approx(torch.softmax(torch.tensor(want), 0).numpy(), abs=5e-3)
+
+
+def test_heads_that_cannot_be_asked_so_are_refused(both, without, model):
+    with pytest.raises(ModelError, match="cannot answer 'acc' beside a text"):
+        open_model(f"{both[1]}#acc", "pair-classifier")
+    with pytest.raises(ModelError, match="name one as"):
+        open_model(both[1], "pair-classifier")
+    with pytest.raises(ModelError, match="is a model for the role causal-lm, not sentence-order"):
+        open_model(both[1], "sentence-order")
+    with pytest.raises(ModelError, match="is a model for the role causal-lm, not token-tagger"):
+        open_model(without, "token-tagger")

@@ -25,8 +25,8 @@ from quintet.models.lm_heads import Heads
 from quintet.models.lm_states import States, size, state_names
 from quintet.models.memo import forgetting
 from quintet.models.onnx_backend import open_session
-from quintet.models.roles import TokenScores
-from quintet.models.subwords import Subwords
+from quintet.models.roles import Judgement, TokenScores
+from quintet.models.subwords import Pieces, Subwords
 
 Ids = NDArray[np.int64]
 Context = str | tuple[str, ...]
@@ -84,7 +84,7 @@ class OnnxCausalLM:
                     texts.setdefault(context, []).append(text)
             for context, own in texts.items():
                 before = self._context(context)
-                found.update({(context, text): self._scores(before, text) for text in own})
+                found.update({(context, text): self._read(before, text, self.subwords.split(text)) for text in own})
             for pair, scores in found.items():
                 self._known[pair] = scores
                 self._known.move_to_end(pair)
@@ -103,21 +103,32 @@ class OnnxCausalLM:
             rows = np.zeros(len(answers), np.int64)
             return self._scored(ids[-1:], self._state(ids[:-1]), rows, np.array(answers, np.int64))
 
+    def judge_after(self, context: Ids, own: Pieces) -> Judgement:
+        """What its heads say of a text, for callers that cut texts in their own way."""
+        with self._lock:
+            judgement = self._read(context, "", own).judgement
+        if judgement is None:
+            raise ModelError(f"{self.identity} has no heads that judge what it reads")
+        return judgement
+
+    def longest_context(self, own: int) -> int:
+        """Sub-words of a context that it looks at, before a text of so many."""
+        # Room for short texts is left free whatever their length, so that they all follow the same context.
+        return self.max_tokens - 1 - max(own, min(self.max_tokens // 8, self.max_tokens - 1))
+
     def _context(self, context: Context) -> Ids:
         if isinstance(context, str):
             return self.subwords.split(context).ids
         parts = [np.append(self.subwords.split(turn).ids, self._end) for turn in context]
         return np.concatenate([np.empty(0, np.int64), *parts])
 
-    def _scores(self, context: Ids, text: str) -> TokenScores:
+    def _read(self, context: Ids, text: str, own: Pieces) -> TokenScores:
         """The start of the context gives way; a text longer than the model is read in pieces of half its length, each
         after as much of what precedes it as fits."""
-        own = self.subwords.split(text)
         if not len(own) and self._heads is None:
             return TokenScores(text, own.starts, own.ends, np.zeros(0, np.float32), 0)
         step = max(1, len(own)) if len(own) < self.max_tokens else self.max_tokens // 2
-        # Room for short texts is left free whatever their length, so that they all follow the same context.
-        room = self.max_tokens - 1 - max(step, min(self.max_tokens // 8, self.max_tokens - 1))
+        room = self.longest_context(step)
         cut = max(0, len(context) - room)
         whole = np.concatenate([context, own.ids])
         read = _Read([], [])
