@@ -2,9 +2,10 @@
 
     python scripts/build_evaluator.py encoder WEIGHTS.safetensors TOKENIZER.json OUT --questions sel,coh,…
         [--together sel,adq,…] [--fp32] [--samples FILE.jsonl]
-    python scripts/build_evaluator.py lm WEIGHTS TOKENIZER.json OUT [--fp32]
+    python scripts/build_evaluator.py lm WEIGHTS TOKENIZER.json OUT [--fp32] [--taught con,nli,words]
 
-WEIGHTS of the language model is a file, or a folder of files with a part of them each. Needs `onnx` and `safetensors`.
+WEIGHTS of the language model is a file, or a folder of files with a part of them each; if they hold heads, --taught
+says which of these were trained. Needs `onnx` and `safetensors`.
 The same weights give the same bytes. --fp32 writes the full model, for comparison: open it as `dir:OUT`. --samples
 (rows with output and source, some hundred of the kinds that will be judged) writes the encoder with 8-bit arithmetic.
 """
@@ -19,11 +20,11 @@ from pathlib import Path
 import numpy as np
 from safetensors.torch import load_file
 
-from quintet.models import packed_weights
+from quintet.models import folder, packed_weights
 from quintet.train.evaluator.language_grid import compressed, expanded, joined_parts
 from quintet.train.export_evaluator import export_evaluator, read_weights
 from quintet.train.export_graph import Array
-from quintet.train.export_judge_lm import export_judge_lm
+from quintet.train.export_judge_lm import export_judge_lm, together
 
 
 def language_weights(path: Path) -> dict[str, Array]:
@@ -31,6 +32,10 @@ def language_weights(path: Path) -> dict[str, Array]:
     found = joined_parts({name: value for file in files for name, value in load_file(file).items()})
     # Matrices stay what they are; a table from a run with finer rows is rounded to what is shipped.
     return {name: value.numpy() for name, value in compressed(expanded(found)).items()}
+
+
+def named(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def main() -> None:
@@ -41,25 +46,27 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--questions", default="", help="heads of the encoder in their order, with commas between them")
     parser.add_argument("--together", default="", help="those of them that read output and grounds as one text")
+    parser.add_argument(
+        "--taught", default="", help="heads of the language model that were trained, also nli and words"
+    )
     parser.add_argument("--fp32", action="store_true")
     parser.add_argument("--samples", type=Path)
     asked = parser.parse_args()
     if asked.kind == "encoder":
         weights = read_weights(asked.weights)
-        questions = [name.strip() for name in asked.questions.split(",")]
         precision = "fp32" if asked.fp32 else "int8-arithmetic" if asked.samples else "int8"
         rows = [json.loads(line) for line in asked.samples.open(encoding="utf-8")] if asked.samples else []
         samples = [(row["output"], row.get("source") or "") for row in rows]
-        together = [name.strip() for name in asked.together.split(",")]
         export_evaluator(
-            weights, asked.out, asked.tokenizer, questions, precision=precision, samples=samples, together=together
-        )
+            weights, asked.out, asked.tokenizer, named(asked.questions), precision=precision, samples=samples,
+            together=named(asked.together),
+        )  # fmt: skip
     else:
         weights = language_weights(asked.weights)
         if asked.fp32:
             weights = {k: v if isinstance(v, np.ndarray) else v.matrix() for k, v in together(weights).items()}
-        export_judge_lm(weights, asked.out, asked.tokenizer)
-    for name in ("model.onnx", packed_weights.FILE, "tokenizer.json", "model.toml"):
+        export_judge_lm(weights, asked.out, asked.tokenizer, taught=named(asked.taught))
+    for name in ("model.onnx", packed_weights.FILE, folder.HEADS, "tokenizer.json", "model.toml"):
         if not (asked.out / name).is_file():
             continue
         data = (asked.out / name).read_bytes()

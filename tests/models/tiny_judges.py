@@ -15,6 +15,7 @@ from quintet.train.export_judge_lm import Shape, export_judge_lm, together
 WIDTH, LAYERS, TOKENS = 64, 3, 64
 QUESTIONS = ("sel", "coh", "cohd", "acc", "con", "adq", "rel", "cov", "d2t", "gro", "ord", "abba", "abac")
 TOGETHER = ("sel", "adq", "gro")
+TAUGHT = ("con", "nli", "words", "acc")
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 
 
@@ -124,10 +125,11 @@ class PlainEvaluator:
 
 class PlainLanguageModel:
     """Hugging Face's Llama with grouped keys and a tied table, one sequence at a time; rounded: what goes into every
-    product and what it is multiplied with, each spelt out."""
+    product and what it is multiplied with, each spelt out. With heads: the same model, and four matrices more."""
 
-    def __init__(self, rounded: bool) -> None:
+    def __init__(self, rounded: bool, heads: bool = False) -> None:
         torch.manual_seed(5)
+        self.rounded = rounded
         self.tokenizer = byte_pairs(SPECIAL)
         config = transformers.LlamaConfig(
             vocab_size=self.tokenizer.get_vocab_size(), hidden_size=64, intermediate_size=96, num_hidden_layers=2,
@@ -151,6 +153,10 @@ class PlainLanguageModel:
             for module in self.model.modules():
                 if isinstance(module, torch.nn.Linear):
                     module.register_forward_pre_hook(lambda _, given: (plainly_rounded(given[0]),))
+        rows = {"pool": (64, 128), "heads": (len(QUESTIONS), 64), "nli": (3, 64), "tok": (1, 64)} if heads else {}
+        self.heads = {name: (0.3 * torch.randn(shape), torch.randn(shape[0])) for name, shape in rows.items()}
+        for name, (weight, bias) in self.heads.items():
+            self.stored |= {f"{name}.weight": weight.numpy(), f"{name}.bias": bias.numpy()}
 
     def _names(self) -> list[tuple[str, str]]:
         """Theirs and those of the study's language model."""
@@ -176,11 +182,30 @@ class PlainLanguageModel:
         picked = torch.log_softmax(logits.double(), -1)[len(before) - 1 : -1]
         return picked.gather(1, torch.tensor(own)[:, None])[:, 0].numpy()
 
+    def states(self, ids: list[int]):
+        """After the last norm."""
+        with torch.no_grad():
+            return self.model.model(torch.tensor([ids])).last_hidden_state[0]
+
+    def judged(self, before: list[int], own: list[int], line_break: int):
+        """Log-odds of heads, nli and words for a text after `before`."""
+        return self.judged_from(self.states([*before, *own, line_break])[len(before) :])
+
+    def judged_from(self, x):
+        """`x`: states of the text and of the line break."""
+
+        def linear(name, given):
+            return given @ self.heads[name][0].T + self.heads[name][1]
+
+        pooled = torch.tanh(linear("pool", torch.cat([x[-1], x.mean(0)])))
+        return linear("heads", pooled).numpy(), linear("nli", pooled).numpy(), linear("tok", x[:-1])[:, 0].numpy()
+
     def export(self, folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         self.tokenizer.save(str(folder / "source.json"))
         shape = Shape(heads=4, max_tokens=96)
-        return export_judge_lm(self.weights(), folder, folder / "source.json", shape)
+        taught = TAUGHT if self.heads else ()
+        return export_judge_lm(self.weights(), folder, folder / "source.json", shape, taught=taught)
 
 
 def plainly_rounded(x):

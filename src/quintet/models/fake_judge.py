@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from quintet.models.fake_roles import COMMON, VERSION, fluency, support, tokens, words
+from quintet.models.fake_roles import VERSION, backed, entailment, fluency, support, supported_words, tokens
 from quintet.models.roles import Judgement
 
 QUESTIONS = ("sel", "coh", "cohd", "acc", "con", "adq", "rel", "cov", "d2t", "gro", "ord", "abba", "abac")
@@ -45,20 +45,13 @@ class FakeJudge:
         beside = "\n".join(grounds)
         if lost:
             beside = beside[places[lost][0] :] if len(grounds) > 1 else beside[: places[len(places) - lost - 1][1]]
-        known = set(words(beside))
-        supported = [output[start:end].lower() in known for start, end in kept]
-        common = [output[start:end].lower() in COMMON for start, end in kept]
         starts, ends = np.array(kept, np.int32).reshape(-1, 2).T
-        share = 0.05 + 0.9 * support(seen, beside)
         return Judgement(
             {name: self._logit(name, seen, beside) for name in self.questions},
-            np.array([share, 0.95 - share, 0.05], np.float32),
+            entailment(seen, beside),
             starts,
             ends,
-            np.array(
-                [0.95 if own else 0.8 if plain else 0.1 for own, plain in zip(supported, common, strict=True)],
-                np.float32,
-            ),
+            supported_words(output, kept, beside),
             self._pooled(seen, beside),
             (len(spans) - len(kept), lost),
         )
@@ -68,8 +61,9 @@ class FakeJudge:
         moved = hashlib.blake2b(name.encode(), digest_size=1).digest()[0] / 512
         if name in ALONE or not grounds:
             return fluency(output) + moved
-        pair = (grounds, output) if name in OF_THE_GROUNDS else (output, grounds)
-        return 0.5 * fluency(output) + 4 * support(*pair) - 2 + moved
+        if name in OF_THE_GROUNDS:
+            return 0.5 * fluency(output) + 4 * support(grounds, output) - 2 + moved
+        return backed(output, grounds) + moved
 
     def _pooled(self, output: str, grounds: str) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
         raw = hashlib.shake_128(f"{output}\0{grounds}".encode("utf-8", "surrogatepass")).digest(2 * self.width)

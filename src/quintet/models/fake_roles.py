@@ -19,6 +19,7 @@ from quintet.models.roles import (
     FIRST_WHOLE,
     WHOLE,
     Grades,
+    Judgement,
     Limits,
     Logits,
     Long,
@@ -77,6 +78,24 @@ def support(text: str, other: str) -> float:
     return len(mine & set(words(other))) / len(mine) if mine else 0.0
 
 
+def supported_words(text: str, spans: Spans, other: str) -> NDArray[np.float32]:
+    """Of each word: surely if the other text has it, likely if it is common."""
+    known = set(words(other))
+    names = [text[start:end].lower() for start, end in spans]
+    return np.array([0.95 if name in known else 0.8 if name in COMMON else 0.1 for name in names], np.float32)
+
+
+def entailment(text: str, other: str) -> NDArray[np.float32]:
+    """Entailed, neutral, contradicted: by the share of words that the other text has."""
+    share = 0.05 + 0.9 * support(text, other)
+    return np.array([share, 0.95 - share, 0.05], np.float32)
+
+
+def backed(text: str, other: str) -> float:
+    """Log-odds that a fluent text whose words the other text has is good beside it."""
+    return 0.5 * fluency(text) + 4 * support(text, other) - 2
+
+
 def fluency(text: str) -> float:
     """Mean log-probability of the words, moved so that plain sentences lie above 0."""
     found = words(text)
@@ -124,7 +143,9 @@ class FakeMaskedLM(_Fake):
 
 
 class FakeCausalLM(_Fake):
-    """A word of the context is likelier than it would be alone."""
+    """A word of the context is likelier than it would be alone, and backed by it."""
+
+    taught = ("con", "nli", "words")
 
     def log_probs(self, pairs: Sequence[tuple[str | tuple[str, ...], str]]) -> list[TokenScores]:
         return [self._one(context if isinstance(context, str) else "\n".join(context), text) for context, text in pairs]
@@ -133,14 +154,21 @@ class FakeCausalLM(_Fake):
         spans = tokens(text)
         before = words(context)
         room = max(0, self.max_tokens - 1 - len(spans))
-        seen = before[max(0, len(before) - room) :]
+        cut = max(0, len(before) - room)
+        seen = before[cut:]
         names = [*seen[-1:], *words(text)]
         known = set(seen)
         values = []
         for i in range(len(names) - len(spans), len(names)):
             value = log_prob(names[i], names[i - 1] if i else "")
             values.append(min(-0.5, value + 2) if names[i] in known and value > -9 else value)
-        return _scores(text, spans, values, len(before) - len(seen))
+        grounds = " ".join(seen)
+        starts, ends = _columns(spans)
+        judged = Judgement(
+            {"con": backed(text, grounds)}, entailment(text, grounds), starts, ends,
+            supported_words(text, spans, grounds), np.zeros(0, np.float32), (0, cut),
+        )  # fmt: skip
+        return TokenScores(text, starts, ends, np.array(values, np.float32), cut, judged)
 
 
 class FakePairClassifier(_Fake):

@@ -13,6 +13,8 @@ from quintet.errors import ModelError
 NAME = "model.toml"
 HEAD = "head.safetensors"
 """Of a small head, which has no graph."""
+HEADS = "heads.safetensors"
+"""Of the heads of a language model, beside its graph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,9 @@ class Description:
     pad: int = 0
     prefix_space: bool = False
     questions: tuple[str, ...] = ()
-    """The heads of a judge, in the order of its output."""
+    """The heads of a judge, in the order of its output, or of a language model, in the order of their tensor."""
+    taught: tuple[str, ...] = ()
+    """Of a language model with heads: those that were trained; `nli` and `words` may be among them."""
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Other names for heads: CTC's relations."""
     together: tuple[str, ...] = ()
@@ -48,8 +52,9 @@ class Description:
 
     @property
     def heads(self) -> tuple[str, ...]:
-        """What may stand behind `#`: a judge's questions under both names, and its other heads."""
-        return (*self.questions, *self.aliases, "nli", "words", "mlm") if self.role == "judge" else ()
+        """What may stand behind `#`: a judge's questions under both names, and its other heads; what a language model
+        was taught."""
+        return (*self.questions, *self.aliases, "nli", "words", "mlm") if self.role == "judge" else self.taught
 
     @property
     def backend(self) -> str:

@@ -23,6 +23,11 @@ def open_graph(spec: str, path: Path, role: str, head: str, identity: str, opene
         from quintet.models.lm_questions import ChatYesNo
 
         return ChatYesNo(opener(spec, "causal-lm"), identity)
+    if found.role == "causal-lm" and found.taught and role not in ("causal-lm", "yes-no"):
+        from quintet.models.lm_roles import ROLES, adapt_language_model
+
+        if role in ROLES:
+            return adapt_language_model(opener(spec, "causal-lm"), role, head, identity, spec)
     if found.role != role:
         raise ModelError(f"{spec} is a model for the role {found.role}, not {role}; name another model")
     if head:

@@ -80,6 +80,7 @@ class PairsThroughJudge:
     def _row(self, pair: Pair, limits: Limits) -> tuple[Asked, tuple[int, int]]:
         own = 0 if pair[1] is None else self.output_at
         whole = [_EMPTY if text is None else self._judge.split(text) for text in pair]
+        whole[own] = self._judge.split_output(str(pair[own]))
         if self.by_line and pair[1 - own] is not None:
             whole[1 - own] = self._turns(str(pair[1 - own]))
         longest = [limits.first, limits.second]

@@ -183,6 +183,10 @@ class OnnxJudge:
             _remember(self._pieces, text, pieces)
             return pieces
 
+    def split_output(self, text: str) -> Pieces:
+        """It reads outputs as it does grounds."""
+        return self.split(text)
+
     def _asked(self, output_text: str, texts: tuple[str, ...], together: bool) -> Asked:
         whole = self.split(output_text)
         output = whole[: self.longest_output]

@@ -2,6 +2,8 @@
 
 One sequence a run: a score cannot depend on what else is asked. A context always goes through the model by itself and
 a text after it, whether its keys and values were kept or not, so remembering changes no bit either.
+
+A model with heads (`lm_heads`) reads a line break after each text and judges it from the states of the same run.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +21,12 @@ from quintet.errors import ModelError
 from quintet.models import packed_weights
 from quintet.models.folder import Description
 from quintet.models.kept_states import KeptStates
+from quintet.models.lm_heads import Heads
 from quintet.models.lm_states import States, size, state_names
 from quintet.models.memo import forgetting
 from quintet.models.onnx_backend import open_session
-from quintet.models.roles import TokenScores
-from quintet.models.subwords import Subwords
+from quintet.models.roles import Judgement, TokenScores
+from quintet.models.subwords import Pieces, Subwords
 
 Ids = NDArray[np.int64]
 Context = str | tuple[str, ...]
@@ -34,10 +37,20 @@ REMEMBERED = 16384
 """Scores kept."""
 CONTEXT_STEP = TEXT_STEP = 128
 """Sub-words a run: bounds the memory of attention, and of probabilities over the whole vocabulary."""
+LINE_BREAK = "\n"
+_NOTHING: Ids = np.zeros(0, np.int64)
+
+
+class _Read(NamedTuple):
+    """What runs over a text gave."""
+
+    log_probs: list[NDArray[np.float32]]
+    states: list[NDArray[np.float32]]
+    """Of its sub-words and of what closes it; none without heads."""
 
 
 class OnnxCausalLM:
-    """A graph: ids, past, rows, targets to logp, present (see `train.export_judge_lm`)."""
+    """A graph: ids, past, rows, targets to logp, present, and states if it has heads (see `train.export_judge_lm`)."""
 
     def __init__(self, folder: Path, description: Description, identity: str) -> None:
         self.identity, self.max_tokens = identity, description.max_tokens
@@ -48,6 +61,9 @@ class OnnxCausalLM:
         layers, _, heads, width = description.states
         self._names = state_names(layers)
         self._nothing: States = tuple(np.zeros((1, heads, 0, width), np.float32) for _ in self._names.past)
+        self.taught = description.taught
+        self._heads = Heads.of(folder, description)
+        self._closing = _NOTHING if self._heads is None else self.subwords.split(LINE_BREAK).ids
         self._path, self._packed = folder / description.file, folder / packed_weights.FILE
         self._opened: Any = None
         self._states: KeptStates[States] = KeptStates(STATE_BYTES, size)
@@ -68,7 +84,7 @@ class OnnxCausalLM:
                     texts.setdefault(context, []).append(text)
             for context, own in texts.items():
                 before = self._context(context)
-                found.update({(context, text): self._scores(before, text) for text in own})
+                found.update({(context, text): self._read(before, text, self.subwords.split(text)) for text in own})
             for pair, scores in found.items():
                 self._known[pair] = scores
                 self._known.move_to_end(pair)
@@ -87,43 +103,67 @@ class OnnxCausalLM:
             rows = np.zeros(len(answers), np.int64)
             return self._scored(ids[-1:], self._state(ids[:-1]), rows, np.array(answers, np.int64))
 
+    def judge_after(self, context: Ids, own: Pieces) -> Judgement:
+        """What its heads say of a text, for callers that cut texts in their own way."""
+        with self._lock:
+            judgement = self._read(context, "", own).judgement
+        if judgement is None:
+            raise ModelError(f"{self.identity} has no heads that judge what it reads")
+        return judgement
+
+    def longest_context(self, own: int) -> int:
+        """Sub-words of a context that it looks at, before a text of so many."""
+        # Room for short texts is left free whatever their length, so that they all follow the same context.
+        return self.max_tokens - 1 - max(own, min(self.max_tokens // 8, self.max_tokens - 1))
+
     def _context(self, context: Context) -> Ids:
         if isinstance(context, str):
             return self.subwords.split(context).ids
         parts = [np.append(self.subwords.split(turn).ids, self._end) for turn in context]
         return np.concatenate([np.empty(0, np.int64), *parts])
 
-    def _scores(self, context: Ids, text: str) -> TokenScores:
+    def _read(self, context: Ids, text: str, own: Pieces) -> TokenScores:
         """The start of the context gives way; a text longer than the model is read in pieces of half its length, each
         after as much of what precedes it as fits."""
-        own = self.subwords.split(text)
-        if not len(own):
+        if not len(own) and self._heads is None:
             return TokenScores(text, own.starts, own.ends, np.zeros(0, np.float32), 0)
-        step = len(own) if len(own) < self.max_tokens else self.max_tokens // 2
-        # Room for short texts is left free whatever their length, so that they all follow the same context.
-        room = self.max_tokens - 1 - max(step, min(self.max_tokens // 8, self.max_tokens - 1))
+        step = max(1, len(own)) if len(own) < self.max_tokens else self.max_tokens // 2
+        room = self.longest_context(step)
+        cut = max(0, len(context) - room)
         whole = np.concatenate([context, own.ids])
-        values = []
-        for at in range(0, len(own), step):
+        read = _Read([], [])
+        for at in range(0, max(1, len(own)), step):
             end = len(context) + at
             before = np.concatenate([[self._start], whole[max(0, end - room) : end]])
-            values.append(self._after(before, own.ids[at : at + step]))
-        return TokenScores(text, own.starts, own.ends, np.concatenate(values), max(0, len(context) - room))
+            self._after(before, own.ids[at : at + step], self._closing if at + step >= len(own) else _NOTHING, read)
+        judgement = None if self._heads is None else self._heads.judge(own, np.concatenate(read.states), cut)
+        return TokenScores(text, own.starts, own.ends, np.concatenate(read.log_probs), cut, judgement)
 
-    def _after(self, before: Ids, own: Ids) -> NDArray[np.float32]:
+    def _after(self, before: Ids, own: Ids, closing: Ids, read: _Read) -> None:
+        """Adds to `read` the log-probabilities of `own` and, for heads, the states of it and of what closes it."""
         past = self._state(before[:-1])
-        fed = np.concatenate([before[-1:], own[:-1]])
-        values = []
-        for at in range(0, len(own), TEXT_STEP):
-            part, targets = fed[at : at + TEXT_STEP], own[at : at + TEXT_STEP]
-            if at + TEXT_STEP < len(own):
-                wanted = ("logp", *self._names.present)
-                found, *grown = self._run(wanted, part, past, np.arange(len(part)), targets)
-                past = tuple(grown)
-            else:
-                found = self._scored(part, past, np.arange(len(part)), targets)
-            values.append(found)
-        return np.concatenate(values)
+        answers = ("logp",) if self._heads is None else ("logp", "states")
+        runs = self._runs(before[-1:], own, closing)
+        states: list[NDArray[np.float32]] = []
+        for number, (ids, targets) in enumerate(runs, 1):
+            wanted = answers if number == len(runs) else (*answers, *self._names.present)
+            found = self._run(wanted, ids, past, np.arange(len(targets)), targets)
+            read.log_probs.append(found[0])
+            states.extend(found[1 : len(answers)])
+            past = tuple(found[len(answers) :])
+        if states:
+            read.states.append(np.concatenate(states)[1:])
+
+    def _runs(self, before: Ids, own: Ids, closing: Ids) -> list[tuple[Ids, Ids]]:
+        """What each run is fed after the context but for its last sub-word, `before`, and the sub-words that follow."""
+        fed = np.concatenate([before, own[:-1]])
+        runs = [(fed[at : at + TEXT_STEP], own[at : at + TEXT_STEP]) for at in range(0, len(fed), TEXT_STEP)]
+        if self._heads is not None:
+            tail = np.concatenate([own[-1:], closing])
+            ids, targets = runs[-1]
+            # One sub-word by itself goes through other arithmetic than several: it stays alone with heads as without.
+            runs[-1:] = [(np.concatenate([ids, tail]), targets)] if len(ids) > 1 else [runs[-1], (tail, _NOTHING)]
+        return runs
 
     def _state(self, ids: Ids) -> States:
         """Keys and values of a context, from memory if it was read lately."""
@@ -132,9 +172,8 @@ class OnnxCausalLM:
         if kept is not None:
             return kept
         past = self._nothing
-        none = np.zeros(0, np.int64)
         for at in range(0, len(ids), CONTEXT_STEP):
-            past = tuple(self._run(self._names.present, ids[at : at + CONTEXT_STEP], past, none, none))
+            past = tuple(self._run(self._names.present, ids[at : at + CONTEXT_STEP], past, _NOTHING, _NOTHING))
         self._states.put(key, past)
         return past
 

@@ -95,7 +95,7 @@ def apart(kind: str, name: str) -> tuple[str, str]:
 
 def _holds_graph(path: Path) -> bool:
     """A folder that training wrote has a model.toml as well, but keeps its weights as tensors alone."""
-    tensors = {file.name for file in path.glob("*.safetensors")} - {packed_weights.FILE, folder.HEAD}
+    tensors = {file.name for file in path.glob("*.safetensors")} - {packed_weights.FILE, folder.HEAD, folder.HEADS}
     return (path / folder.NAME).exists() and not tensors
 
 
@@ -141,7 +141,8 @@ def _dir_identity(name: str) -> str:
     if _holds_graph(path):
         description = folder.describe(path)
         files = [path / folder.NAME, path / description.file, *sorted(path.glob("tokenizer.json"))]
-        digest = _digest([*files, *sorted(path.glob("*.npy")), *sorted(path.glob(packed_weights.FILE))])
+        beside = ("*.npy", packed_weights.FILE, folder.HEADS)
+        digest = _digest([*files, *(file for pattern in beside for file in sorted(path.glob(pattern)))])
         return _with_head(f"{description.name}@{digest}/{description.backend}", head)
     digest = _digest([f for pattern in WEIGHTS for f in sorted(path.glob(pattern))])
     return f"{path.resolve().name}@{digest}/torch/{head or 'fp32'}"

@@ -19,7 +19,7 @@ from quintet.models.folder import HEAD, Description
 from quintet.models.judge_roles import PairsThroughJudge
 from quintet.models.onnx_judge import OnnxJudge
 from quintet.models.roles import WHOLE, Limits, Logits, Pair
-from quintet.models.tensor_file import tensors
+from quintet.models.tensor_file import read_all
 
 ACTIVATIONS: Mapping[str, Callable[[NDArray[np.float32]], NDArray[np.float32]]] = {
     "none": lambda x: x,
@@ -58,13 +58,7 @@ class PooledHead(PairsThroughJudge):
 
 
 def read(path: Path, width: int) -> Layers:
-    try:
-        with path.open("rb") as stream:
-            plain = {name: np.asarray(one.read(stream), np.float32) for name, one in tensors(stream).items()}
-    except OSError as error:
-        raise ModelError(f"{path} cannot be read ({error.strerror})") from None
-    except ValueError as error:
-        raise ModelError(f"{path} cannot be read ({error})") from None
+    plain = read_all(path)
     layers: list[tuple[Matrix, Matrix]] = []
     while f"weight_{len(layers)}" in plain:
         weight, bias = plain[f"weight_{len(layers)}"], plain.get(f"bias_{len(layers)}")

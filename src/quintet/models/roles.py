@@ -78,6 +78,8 @@ class TokenScores:
     log_probs: NDArray[np.float32]
     cut: int = 0
     """Sub-words (of the text, for a causal model of its context) that the model did not see."""
+    judgement: Judgement | None = None
+    """What a causal model with heads says about the text, from the same pass."""
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -175,6 +177,14 @@ class CausalLM(Protocol):
 
 
 @runtime_checkable
+class JudgingLM(CausalLM, Protocol):
+    """A causal model whose scores have a judgement."""
+
+    taught: tuple[str, ...]
+    """The heads that were trained: questions, `nli` for the entailment, `words`. Others say nothing. None: no heads."""
+
+
+@runtime_checkable
 class PairClassifier(Protocol):
     identity: str
     max_tokens: int
@@ -257,7 +267,7 @@ class Judgement:
     words: NDArray[np.float32]
     """P(supported) of each sub-word of the output."""
     pooled: NDArray[np.float32]
-    """What the heads read; further small heads may stand on it."""
+    """What the heads read; further small heads may stand on it. Empty from a language model, which keeps many."""
     cut: tuple[int, int] = (0, 0)
     """Sub-words of the output and of the grounds that were not seen."""
 

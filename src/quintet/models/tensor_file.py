@@ -11,10 +11,13 @@ import math
 import os
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
+
+from quintet.errors import ModelError
 
 DTYPES = {
     **{f"U{8 * size}": f"<u{size}" for size in (1, 2, 4, 8)},
@@ -39,6 +42,17 @@ class Tensor:
     def read(self, stream: BinaryIO) -> NDArray[Any]:
         stream.seek(self.start)
         return np.fromfile(stream, self.dtype, math.prod(self.shape)).reshape(self.shape)
+
+
+def read_all(path: Path) -> dict[str, NDArray[np.float32]]:
+    """Every tensor of a small file, in float32; a file that is not as it should be is a ModelError."""
+    try:
+        with path.open("rb") as stream:
+            return {name: np.asarray(one.read(stream), np.float32) for name, one in tensors(stream).items()}
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read ({error.strerror})") from None
+    except ValueError as error:
+        raise ModelError(f"{path} cannot be read ({error})") from None
 
 
 def tensors(stream: BinaryIO) -> dict[str, Tensor]:

@@ -5,24 +5,31 @@ Weights: `emb.weight`, `norm.weight`, `blocks.N.{n1,q,k,v,o,n2,gate,up,down}.wei
 
 ids [l], past_key_N and past_value_N [1, key-value heads, p, d], rows [n], targets [n] → logp [n]: log-probability of
 targets[i] after ids[rows[i]]; present_key_N and present_value_N [1, key-value heads, p + l, d].
+
+Weights may hold heads (`models.lm_heads`): these go into a file of their own, and the graph has one more output, states
+[l, width], after the last norm.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from onnx import TensorProto
 
 from quintet.errors import ModelError
-from quintet.models import packed_weights
+from quintet.models import lm_heads, packed_weights
+from quintet.models.folder import HEADS
 from quintet.models.lm_states import state_names
+from quintet.train.evaluator.groups import QUESTIONS
 from quintet.train.export_evaluator import tidy_tokenizer
 from quintet.train.export_graph import MICROSOFT, Array, Graph, log_probability
 from quintet.train.export_rounded import Input, Packed, Rows, WordTable, product, rounded, save
+from quintet.train.torch_parts import need
 
 Weight = Array | Packed | Rows
 
@@ -73,6 +80,8 @@ class _LanguageModel:
         self.each = self.width // shape.heads
         self.groups = self._outputs("blocks.0.k.weight") // self.each
         """Key-value heads; each serves several query heads."""
+        self.judges = any(name in self.weights for name in lm_heads.shapes(0, 0))
+        """Whether there are heads that judge a text."""
 
     def weight(self, name: str) -> Weight:
         if name not in self.weights:
@@ -105,10 +114,11 @@ class _LanguageModel:
             x = self.graph.node("Mul", x, scale) if scale else x
         return x
 
-    def norm(self, x: str, name: str) -> str:
+    def norm(self, x: str, name: str, result: str = "") -> str:
         return self.graph.node(
-            "SimplifiedLayerNormalization", x, self.graph.real(self.plain(name)), axis=-1, epsilon=self.shape.epsilon
-        )
+            "SimplifiedLayerNormalization", x, self.graph.real(self.plain(name)), axis=-1, epsilon=self.shape.epsilon,
+            name=result,
+        )  # fmt: skip
 
     def lengths(self) -> tuple[str, str]:
         """How many sub-words there are with those read before: as the place of the last one, and as they are."""
@@ -119,9 +129,10 @@ class _LanguageModel:
         return graph.node("Sub", total, one), graph.node("Squeeze", total, graph.whole([0]))
 
     def turns(self) -> tuple[str, str]:
-        """Cosines and sines of all places."""
+        """Cosines and sines of all places; for heads also that of the line break after a text that fills the model."""
+        places = np.arange(self.shape.max_tokens + self.judges)
         steps = 1.0 / self.shape.theta ** (np.arange(0, self.each, 2) / self.each)
-        angles = np.arange(self.shape.max_tokens)[:, None] * steps[None]
+        angles = places[:, None] * steps[None]
         return self.graph.real(np.cos(angles)), self.graph.real(np.sin(angles))
 
     def three(self, layer: int) -> Weight:
@@ -179,12 +190,29 @@ class _LanguageModel:
             name = f"blocks.{layer}."
             x = graph.node("Add", x, self.attention(self.norm(x, f"{name}n1.weight"), layer, lengths, turns))
             x = graph.node("Add", x, self.gated(self.norm(x, f"{name}n2.weight"), layer))
-        log_probability(graph, self.words(self.norm(x, "norm.weight"), table), "targets", "logp")
+        states = self.norm(x, "norm.weight", "states" if self.judges else "")
+        log_probability(graph, self.words(states, table), "targets", "logp")
         names = state_names(self.layers)
         past = dict.fromkeys(names.past, (1, self.groups, "before", self.each))
         present = dict.fromkeys(names.present, (1, self.groups, "total", self.each))
+        given: dict[str, Sequence[str | int]] = {"states": ("length", self.width)} if self.judges else {}
         graph.save(path, {"ids": ("length",), **past, "rows": ("rows",), "targets": ("rows",)},
-                   {"logp": ("rows",), **present})  # fmt: skip
+                   {"logp": ("rows",), **present, **given})  # fmt: skip
+
+    def heads(self, questions: Sequence[str], taught: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        """Their tensors, which no grid has rounded; none if there are none."""
+        if bool(taught) != self.judges:
+            there = "the weights hold heads" if self.judges else "the weights hold no heads"
+            raise ModelError(f"{there} and {', '.join(taught) or 'none'} of them were taught")
+        found: dict[str, NDArray[np.float32]] = {}
+        for name in lm_heads.shapes(0, 0) if self.judges else ():
+            tensor = self.weight(name)
+            if not isinstance(tensor, np.ndarray):
+                raise ModelError(f"{name} of the language model's heads is rounded; heads are kept as they are")
+            found[name] = np.ascontiguousarray(tensor, np.float32)
+        if found:
+            lm_heads.check(found, self.width, questions, taught)
+        return found
 
 
 def export_judge_lm(
@@ -196,13 +224,21 @@ def export_judge_lm(
     name: str = "judge-lm",
     start: str = "<|im_start|>",
     end: str = "<|endoftext|>",
+    questions: Sequence[str] = tuple(QUESTIONS),
+    taught: Sequence[str] = (),
 ) -> Path:
-    """model.onnx, model.toml and tokenizer.json in `folder`, to be opened by `dir:` in the role causal-lm."""
+    """model.onnx, model.toml and tokenizer.json in `folder`, to be opened by `dir:` in the role causal-lm; and heads.
+
+    `questions`: what the rows of the heads ask; `taught`: which of them, of `nli` and of `words` were trained."""
     made = _LanguageModel(weights, shape)
+    heads = made.heads(questions, taught)
     folder.mkdir(parents=True, exist_ok=True)
     made.write(folder / "model.onnx")
     if made.packed:
         save(made.packed, folder / packed_weights.FILE)
+    if heads:
+        (folder / HEADS).write_bytes(need("safetensors.numpy").save(heads))
+    told = {"questions": list(questions), "taught": list(taught)} if heads else {}
     tidy_tokenizer(tokenizer, folder / "tokenizer.json")
     (folder / "model.toml").write_text(
         f"""name = {json.dumps(name)}
@@ -214,7 +250,8 @@ precision = "{"int8-arithmetic" if made.small else "fp32"}"
 start = {json.dumps(start)}
 end = {json.dumps(end)}
 states = [{made.layers}, 2, {made.groups}, {made.each}]
-""",
+"""
+        + "".join(f"{key} = {json.dumps(value)}\n" for key, value in told.items()),
         encoding="utf-8",
     )
     return folder

@@ -252,6 +252,24 @@ def test_a_run_leaves_heads_beside_a_language_model(trained) -> None:
     assert list(scores.log_probs) == pytest.approx(wanted, abs=1e-3)
 
 
+def test_the_folder_judges_as_the_network_does(trained) -> None:
+    folder = trained(NAME).folder
+    start = starting.open_language_model(f"dir:{folder.parent}", ())
+    context, text = summary_form("The cat sat on the mat."), " The cat sat."
+    pieces = [one.ids for one in start.tokenizer.encode_batch([context, text, "\n"])]
+    ids = torch.tensor([[start.tokenizer.token_to_id(start.first), *(number for one in pieces for number in one)]])
+    first, last = 1 + len(pieces[0]), ids.shape[1] - 1
+    with torch.no_grad():
+        inside = torch.arange(ids.shape[1])[None] >= first
+        answers = LanguageJudge(start.network, start.heads)(ids, None, torch.ones_like(ids), inside)
+    model = open_model(f"dir:{folder}", "causal-lm")
+    assert model.taught == ("con", "nli", "words")
+    found = model.log_probs([(context, text)])[0].judgement
+    assert found.heads == {"con": pytest.approx(float(answers.questions[0, HEADS.index("con")]), abs=5e-3)}
+    assert found.entailment.tolist() == pytest.approx(answers.entailment[0].softmax(-1).tolist(), abs=5e-3)
+    assert found.words.tolist() == pytest.approx(answers.words[0, first:last].sigmoid().tolist(), abs=5e-3)
+
+
 def test_a_run_that_was_cut_off_ends_with_the_same_bytes(tmp_path: Path, trained) -> None:
     whole = trained(NAME).folder.parent
     shutil.copytree(whole, tmp_path / "cut")
@@ -264,7 +282,8 @@ def test_a_run_that_was_cut_off_ends_with_the_same_bytes(tmp_path: Path, trained
     run_recipe(NAME, out=tmp_path / "cut", smoke=True, device="cpu", progress=lambda *a: steps.append(a[1]))
     assert steps == [3, 4]
     assert examples.stat().st_mtime_ns == written, "examples are made once"
-    for file in ("weights.safetensors", "model/model.onnx", "model/packed.safetensors", "model/model.toml"):
+    for file in ("weights.safetensors", "model/model.onnx", "model/packed.safetensors", "model/heads.safetensors",
+                 "model/model.toml"):  # fmt: skip
         assert (tmp_path / "cut" / file).read_bytes() == (whole / file).read_bytes(), file
 
 

@@ -15,12 +15,9 @@ from quintet.core.score import Score, Span
 from quintet.metrics.evaluator.reading import Output, read_output, weighted_mean
 from quintet.metrics.evaluator.signal import Answers, Asking, JudgeSignal, Pair, clipped, log_odds
 from quintet.metrics.evaluator.windows import MANY, USUAL, Size, Window, choose, document_windows, sentence_units
+from quintet.metrics.evaluator.word_support import UNSUPPORTED, backed_words, mean_over_content
 from quintet.models.roles import Judge
-from quintet.text.content_words import is_content, plain_words
-from quintet.text.tokens import Piece, whitespace_words
-
-UNSUPPORTED = 0.5
-"""Sentences less likely to be entailed, and words less likely to be backed, than this are pointed at."""
+from quintet.text.tokens import Piece
 
 
 @dataclass(frozen=True)
@@ -55,12 +52,11 @@ class Support(JudgeSignal):
             for unit, p in zip(units, entailed, strict=True)
             if p < UNSUPPORTED
         ]
-        content = [span.value for span, counts in words if counts] or [span.value for span, _ in words] or [0.0]
         spans = (*(span for span, _ in words), *sentences)
         return {
             "consistency": Score(clipped(weighted_mean(consistency, lengths)), spans),
             "entailment": Score(min(1.0, sum(entailed) / len(entailed)), spans),
-            "words": Score(min(1.0, sum(content) / len(content)), spans),
+            "words": Score(mean_over_content([(span.value, counts) for span, counts in words]), spans),
         }
 
     def _windows(self, judge: Judge, source: str) -> Sequence[Window]:
@@ -75,13 +71,6 @@ def _words(
     for unit, own in zip(units, pairs, strict=True):
         judged = [answers[pair] for pair in own]
         best: NDArray[np.float32] = np.max([judgement.words for judgement in judged], axis=0)
-        starts = judged[0].starts
-        spoken = np.array([unit.text[start : start + 1].isalnum() for start in starts], bool)
-        for word in whitespace_words(unit.text):
-            inside = best[(starts >= word.start) & (starts < word.end) & spoken]
-            spelled = plain_words(word.text)
-            if len(inside) and spelled:
-                value = float(inside.mean())
-                note = "unsupported" if value < UNSUPPORTED else ""
-                place = output.span(unit.start + word.start, unit.start + word.end, value, "word", note)
-                yield place, any(map(is_content, spelled))
+        for found in backed_words(unit.text, judged[0].starts, best):
+            start, end = unit.start + found.word.start, unit.start + found.word.end
+            yield output.span(start, end, found.value, "word", found.note), found.counts

@@ -28,6 +28,7 @@ _SIGNALS = {
     "overlap": ("counted:Overlap", "Pairs of words that stand in the document"),
     "information": ("counted:Information", "How much is said, by the rarity of the words"),
     "fact-words": ("counted:FactWords", "Words shared with the fact, by their rarity"),
+    "reader": ("reader:Reader", "Output and words backed by the document, as the language model reads them"),
     "gain-fact": ("likelihood:FactGain", "How much likelier the fact makes the response"),
 }
 _GIVEN = ("document", "record", "history", "dialogue")

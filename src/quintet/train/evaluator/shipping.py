@@ -12,6 +12,7 @@ from torch import Tensor
 
 from quintet.errors import InputError
 from quintet.models import packed_weights
+from quintet.models.folder import HEADS
 from quintet.train import export, rows
 from quintet.train.evaluator.groups import QUESTIONS
 from quintet.train.evaluator.language_grid import compressed
@@ -23,7 +24,6 @@ from quintet.train.torch_parts import need
 from quintet.train.trainer import plain_weights
 
 CARD = "CARD.md"
-HEADS_FILE = "heads.safetensors"
 
 
 @dataclass(frozen=True)
@@ -77,14 +77,14 @@ def ship_language_model(start: LanguageStart, target: Path, made: Made, heads: H
     shape = start.network.shape
     told = {"num_attention_heads": shape.heads, "rope_theta": shape.theta, "rms_norm_eps": shape.epsilon}
     (target / "config.json").write_text(json.dumps(told), encoding="utf-8")
-    # The graph has no states yet for heads to be computed from: they stay in the weights above.
     folder = export_judge_lm(
-        {name: value.numpy() for name, value in stored.items()},
+        {name: value.numpy() for name, value in every.items()},
         target / "model",
         words,
         Shape(shape.heads, shape.theta, shape.epsilon, made.recipe.model.max_tokens),
         name=made.recipe.name,
         start=start.first,
+        taught=heads.taught if heads else (),
     )
     return _told(folder, made)
 
@@ -109,7 +109,7 @@ def _told(folder: Path, made: Made) -> Path:
         "",
         "[sha256]",
         *(f"{json.dumps(name)} = {json.dumps(rows.digest(folder / name))}" for name in
-          ("model.onnx", "tokenizer.json", packed_weights.FILE, HEADS_FILE) if (folder / name).is_file()),
+          ("model.onnx", "tokenizer.json", packed_weights.FILE, HEADS) if (folder / name).is_file()),
     ]  # fmt: skip
     for used in made.data:
         lines += ["", "[[data]]", *(f"{key} = {json.dumps(value)}" for key, value in vars(used).items())]

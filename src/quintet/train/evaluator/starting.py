@@ -22,6 +22,7 @@ from torch import Tensor
 
 from quintet.errors import InputError, ModelError
 from quintet.models import catalog, packed_weights
+from quintet.models.folder import HEADS
 from quintet.models.hub import snapshot
 from quintet.train import tiny
 from quintet.train.evaluator import gguf, language_grid, language_network, network
@@ -108,7 +109,7 @@ def _folder(spec: str) -> Path:
 def _tensors(folder: Path) -> Weights:
     """All safetensors of the folder, but for a graph's; those of an earlier run if it is one."""
     kept = folder / WEIGHTS
-    found = (file for file in sorted(folder.glob("*.safetensors")) if file.name != packed_weights.FILE)
+    found = (file for file in sorted(folder.glob("*.safetensors")) if file.name not in (packed_weights.FILE, HEADS))
     files = [kept] if kept.is_file() else list(found)
     if not files:
         raise ModelError(f"{folder} has no safetensors")
