@@ -7,14 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from quintet.models.fake_roles import VERSION, backed, entailment, fluency, support, supported_words, tokens
+from quintet.models.fake_roles import QUESTIONS, VERSION, answer, entailment, supported_words, tokens
 from quintet.models.roles import Judgement
-
-QUESTIONS = ("sel", "coh", "cohd", "acc", "con", "adq", "rel", "cov", "d2t", "gro", "ord", "abba", "abac")
-ALONE = frozenset({"coh", "acc"})
-"""Questions about the output by itself."""
-OF_THE_GROUNDS = frozenset({"cov", "adq", "rel", "d2t"})
-"""Questions that ask what the output says of its grounds; the others ask what the grounds say of the output."""
 
 
 class FakeJudge:
@@ -47,7 +41,7 @@ class FakeJudge:
             beside = beside[places[lost][0] :] if len(grounds) > 1 else beside[: places[len(places) - lost - 1][1]]
         starts, ends = np.array(kept, np.int32).reshape(-1, 2).T
         return Judgement(
-            {name: self._logit(name, seen, beside) for name in self.questions},
+            {name: answer(name, seen, beside) for name in self.questions},
             entailment(seen, beside),
             starts,
             ends,
@@ -55,15 +49,6 @@ class FakeJudge:
             self._pooled(seen, beside),
             (len(spans) - len(kept), lost),
         )
-
-    @staticmethod
-    def _logit(name: str, output: str, grounds: str) -> float:
-        moved = hashlib.blake2b(name.encode(), digest_size=1).digest()[0] / 512
-        if name in ALONE or not grounds:
-            return fluency(output) + moved
-        if name in OF_THE_GROUNDS:
-            return 0.5 * fluency(output) + 4 * support(grounds, output) - 2 + moved
-        return backed(output, grounds) + moved
 
     def _pooled(self, output: str, grounds: str) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
         raw = hashlib.shake_128(f"{output}\0{grounds}".encode("utf-8", "surrogatepass")).digest(2 * self.width)

@@ -42,6 +42,12 @@ _CONNECTIVES = "and but so then they he she it this these that later however the
 COMMON = frozenset(_COMMON.split())
 CONNECTIVES = frozenset(_CONNECTIVES.split())
 
+QUESTIONS = ("sel", "coh", "cohd", "acc", "con", "adq", "rel", "cov", "d2t", "gro", "ord", "abba", "abac")
+ALONE = frozenset({"coh", "acc"})
+"""Questions about the output by itself."""
+OF_THE_GROUNDS = frozenset({"cov", "adq", "rel", "d2t"})
+"""Questions that ask what the output says of its grounds; the others ask what the grounds say of the output."""
+
 Spans = list[tuple[int, int]]
 
 
@@ -103,6 +109,17 @@ def fluency(text: str) -> float:
     return 4.5 + sum(log_prob(word, before) for word, before in pairs) / len(found) if found else -5.0
 
 
+def answer(question: str, text: str, grounds: str) -> float:
+    """Log-odds: fluent texts whose words stand in their grounds are good; each question is moved a little, by its
+    name."""
+    moved = hashlib.blake2b(question.encode(), digest_size=1).digest()[0] / 512
+    if question in ALONE or not grounds:
+        return fluency(text) + moved
+    if question in OF_THE_GROUNDS:
+        return 0.5 * fluency(text) + 4 * support(grounds, text) - 2 + moved
+    return backed(text, grounds) + moved
+
+
 class _Fake:
     max_tokens = 512
 
@@ -143,9 +160,9 @@ class FakeMaskedLM(_Fake):
 
 
 class FakeCausalLM(_Fake):
-    """A word of the context is likelier than it would be alone, and backed by it."""
+    """A word of the context is likelier than it would be alone, and backed by it. Heads answer as the fake judge."""
 
-    taught = ("con", "nli", "words")
+    taught: tuple[str, ...] = (*QUESTIONS, "nli", "words")
 
     def log_probs(self, pairs: Sequence[tuple[str | tuple[str, ...], str]]) -> list[TokenScores]:
         return [self._one(context if isinstance(context, str) else "\n".join(context), text) for context, text in pairs]
@@ -165,8 +182,9 @@ class FakeCausalLM(_Fake):
         grounds = " ".join(seen)
         starts, ends = _columns(spans)
         judged = Judgement(
-            {"con": backed(text, grounds)}, entailment(text, grounds), starts, ends,
-            supported_words(text, spans, grounds), np.zeros(0, np.float32), (0, cut),
+            {name: answer(name, text, grounds) for name in QUESTIONS if name in self.taught},
+            entailment(text, grounds), starts, ends, supported_words(text, spans, grounds),
+            np.zeros(0, np.float32), (0, cut),
         )  # fmt: skip
         return TokenScores(text, starts, ends, np.array(values, np.float32), cut, judged)
 
