@@ -212,6 +212,7 @@ OWN_PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
             "evaluator-acceptability",
             "evaluator-flow",
             "evaluator-likelihood-nothing",
+            "evaluator-reader-alone",
             "evaluator-text-grammaticality",
             "evaluator-text-focus",
             "evaluator-text-quality",

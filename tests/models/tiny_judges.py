@@ -200,11 +200,11 @@ class PlainLanguageModel:
         pooled = torch.tanh(linear("pool", torch.cat([x[-1], x.mean(0)])))
         return linear("heads", pooled).numpy(), linear("nli", pooled).numpy(), linear("tok", x[:-1])[:, 0].numpy()
 
-    def export(self, folder: Path) -> Path:
+    def export(self, folder: Path, taught=TAUGHT) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         self.tokenizer.save(str(folder / "source.json"))
         shape = Shape(heads=4, max_tokens=96)
-        taught = TAUGHT if self.heads else ()
+        taught = taught if self.heads else ()
         return export_judge_lm(self.weights(), folder, folder / "source.json", shape, taught=taught)
 
 

@@ -1,4 +1,4 @@
-"""evaluator-reader against a plain twin. That it shares the likelihood's pass: models/test_causal_heads."""
+"""evaluator-reader against a plain twin. Its fellows: test_reader_beside; one pass for all: test_reader_passes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,10 @@ def test_against_a_plain_twin() -> None:
     assert found["entailment"].value == pytest.approx(float(one.entailment[0]))
     assert found["words"].value == pytest.approx(float(np.mean(content)))
     weak = {at: spelt for at, (spelt, value) in words.items() if value < 0.5}
-    for score in found.values():
+    for dimension, head in (("coherence", "cohd"), ("relevance", "rel"), ("coverage", "cov")):
+        assert found[dimension].value == pytest.approx(one.heads[head])
+        assert not found[dimension].spans
+    for score in (found[name] for name in ("consistency", "entailment", "words")):
         assert {s.start: OUTPUT[s.start : s.end].rstrip(".") for s in score.spans} == weak
         assert {s.note for s in score.spans} == {"unsupported"}
     assert set(weak.values()) == {"Purple", "elephants", "juggle"}
@@ -110,9 +113,27 @@ def test_a_model_without_heads_is_refused_in_one_line() -> None:
         for ask in (metric.prepare, lambda: metric.score([E])):
             with pytest.raises(ModelError, match=r"^fake-causal-lm@1 has no heads that judge what it reads[^\n]*$"):
                 ask()
-        patch.setattr(type(lm), "taught", ("con", "words"))
-        with pytest.raises(ModelError, match="was not taught the head 'nli'"):
-            metric.prepare()
+        patch.setattr(type(lm), "taught", ("acc", "sel"))
+        for ask in (metric.prepare, lambda: metric.score([E])):
+            with pytest.raises(ModelError, match=r"^fake-causal-lm@1 was not taught any of con, nli, [^\n]*$"):
+                ask()
+
+
+def test_heads_that_were_not_taught_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = scores()
+    lm = open_model("fake:causal-lm", "causal-lm")
+    monkeypatch.setattr(type(lm), "taught", ("cov", "words", "acc"))
+    found = scores()
+    assert [name for name, score in found.items() if not score.missing] == ["words", "coverage"]
+    assert found["words"] == whole["words"]
+    assert found["coverage"] == whole["coverage"]
+    assert found["entailment"].flags == ("no head 'nli' in the language model",)
+    assert found["relevance"].flags == ("no head 'rel' in the language model",)
+    monkeypatch.setattr(type(lm), "taught", ("con", "nli"))
+    found = scores()
+    assert found["consistency"].value == whole["consistency"].value
+    assert whole["consistency"].spans
+    assert not found["consistency"].spans
 
 
 BLEND = """

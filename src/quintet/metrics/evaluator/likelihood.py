@@ -58,7 +58,7 @@ class Grounds:
 
 def grounds_of(example: Example, given: Given) -> Grounds:
     if given == "document":
-        return Grounds(text=" ".join(read_document(example.source or "")), after="\n\nTL;DR:")
+        return after_document(" ".join(read_document(example.source or "")))
     if given == "record":
         return Grounds(text=(example.source or "").strip(), after="\n=>")
     if given == "nothing":
@@ -66,6 +66,10 @@ def grounds_of(example: Example, given: Given) -> Grounds:
     fact = fact_of(example) if given == "dialogue" else ""
     turns = "".join(f"- {turn}\n" for turn in turns_of(example, TURNS))
     return Grounds(f"{fact}\n\n" if fact else "", "", f"{turns}-")
+
+
+def after_document(text: str) -> Grounds:
+    return Grounds(text=text, after="\n\nTL;DR:")
 
 
 def without(given: Given) -> Grounds:

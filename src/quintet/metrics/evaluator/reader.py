@@ -1,13 +1,14 @@
-"""What a language model with heads says of an output that it has just read after its document.
+"""What a language model with heads says of an output that it has just read after what the output was made from.
 
-The pass is the one that gives the likelihood given the document (`likelihood`), and so is the window that counts of a
-document too long for the model: the one that makes the output likeliest.
+The pass is the one that gives a likelihood (`likelihood`), and so is the window that counts of grounds too long for the
+model: the one that makes the output likeliest. An output read in pieces is their mean, by length.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -16,63 +17,121 @@ from numpy.typing import NDArray
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.metric import Row
-from quintet.core.score import Score
+from quintet.core.score import Score, Span, no_score
 from quintet.errors import ModelError
-from quintet.metrics.evaluator.likelihood import LanguageSignal, grounds_of
+from quintet.metrics.evaluator.likelihood import Given, Grounds, LanguageSignal, grounds_of
 from quintet.metrics.evaluator.reading import Output, read_output, weighted_mean
 from quintet.metrics.evaluator.signal import clipped, log_odds
 from quintet.metrics.evaluator.word_support import Backed, backed_words, mean_over_content
 from quintet.metrics.role_metric import cut_of
+from quintet.models.lm_heads import ENTAILMENT, WORDS
 from quintet.models.open import open_model
 from quintet.models.roles import Judgement, TokenScores
 
+_DOUBTS, _TRUSTS = ("con", ENTAILMENT, WORDS), ("gro",)
+"""Heads whose evidence are words without support, and those whose evidence are content words that have it."""
+
 
 @dataclass(frozen=True)
-class Reader(LanguageSignal):
-    """Heads con, nli and words of the language model; an output read in pieces is their mean, by length."""
+class HeadSignal(LanguageSignal):
+    """Heads of the language model, one for each dimension."""
+
+    heads: ClassVar[tuple[str, ...]] = ()
+    given: ClassVar[Given] = "document"
+
+    def prepare(self) -> None:
+        self._taught()
+
+    def _taught(self) -> tuple[str, ...]:
+        """The heads that can be asked; a dimension whose head is not among them has no score."""
+        model = open_model(self.model, self.model_role)
+        taught: tuple[str, ...] = getattr(model, "taught", ())
+        if not taught:
+            raise ModelError(f"{model.identity} has no heads that judge what it reads, which {self.name} asks for")
+        if not set(self.heads) & set(taught):
+            asked = f"the head {self.heads[0]!r}" if len(self.heads) == 1 else f"any of {', '.join(self.heads)}"
+            raise ModelError(f"{model.identity} was not taught {asked}, which {self.name} asks for")
+        return taught
+
+    def grounds(self, example: Example) -> Sequence[Grounds]:
+        """What the output is read after; several are read one by one, and their mean is the score."""
+        return (grounds_of(example, self.given),)
+
+    def _signals(self, examples: Sequence[Example]) -> list[Row]:
+        taught = self._taught()
+        outputs = [read_output(example.output) for example in examples]
+        grounds = [self.grounds(example) for example in examples]
+        read = iter(self.read([(one, o.text) for o, own in zip(outputs, grounds, strict=True) for one in own]))
+        return [
+            self._row(taught, [_Reading(output, next(read)) for _ in own])
+            for output, own in zip(outputs, grounds, strict=True)
+        ]
+
+    def _row(self, taught: Sequence[str], readings: Sequence[_Reading]) -> Row:
+        cut = max(part.cut for reading in readings for part in reading.parts)
+        row: dict[str, Score] = {}
+        for dimension, head in zip(self.dimensions, self.heads, strict=True):
+            if head not in taught:
+                row[dimension.name] = no_score(f"no head {head!r} in the language model")
+                continue
+            values = [reading.value(head) for reading in readings]
+            spans = readings[0].spans(head) if WORDS in taught and head in (*_DOUBTS, *_TRUSTS) else ()
+            field = (*dimension.needs, "output")[0]
+            row[dimension.name] = Score(sum(values) / len(values), spans, cut=cut_of(**{field: cut}))
+        return row
+
+
+@dataclass(frozen=True)
+class Reader(HeadSignal):
+    """The output after its document."""
 
     name = "evaluator-reader"
-    heads: ClassVar[tuple[str, ...]] = ("con", "nli", "words")
+    heads: ClassVar[tuple[str, ...]] = ("con", ENTAILMENT, WORDS, "cohd", "rel", "cov")
     dimensions = (
         log_odds(
             "consistency", "Is the output consistent with the document, as the language model reads it?", "source"
         ),
         Dimension("entailment", "Does the document entail the output, as the language model reads it?", ("source",)),
         Dimension("words", "Is each content word backed by the document, as the language model reads it?", ("source",)),
+        log_odds("coherence", "Is it a coherent summary of the document, as the language model reads it?", "source"),
+        log_odds("relevance", "Does it say what matters in the document, as the language model reads it?", "source"),
+        log_odds("coverage", "Does it cover the document, as the language model reads it?", "source"),
     )
 
-    def prepare(self) -> None:
-        model = open_model(self.model, self.model_role)
-        taught = getattr(model, "taught", ())
-        if not taught:
-            raise ModelError(f"{model.identity} has no heads that judge what it reads, which {self.name} asks for")
-        for head in self.heads:
-            if head not in taught:
-                raise ModelError(f"{model.identity} was not taught the head {head!r}, which {self.name} asks for")
 
-    def _signals(self, examples: Sequence[Example]) -> list[Row]:
-        self.prepare()
-        outputs = [read_output(example.output) for example in examples]
-        jobs = [(grounds_of(e, "document"), output.text) for e, output in zip(examples, outputs, strict=True)]
-        return [_row(output, parts) for output, parts in zip(outputs, self.read(jobs), strict=True)]
+@dataclass(frozen=True, eq=False)
+class _Reading:
+    """An output after its grounds, as the model read it: whole or in pieces."""
+
+    output: Output
+    parts: Sequence[TokenScores]
+
+    @cached_property
+    def words(self) -> list[tuple[int, Backed]]:
+        return list(_words(self.output, self.parts))
+
+    def value(self, head: str) -> float:
+        if head == WORDS:
+            return mean_over_content([(found.value, found.counts) for _, found in self.words])
+        judged = [_judgement(part) for part in self.parts]
+        lengths = [len(part) for part in self.parts]
+        if head == ENTAILMENT:
+            return min(1.0, weighted_mean([float(one.entailment[0]) for one in judged], lengths))
+        return clipped(weighted_mean([one.heads[head] for one in judged], lengths))
+
+    def spans(self, head: str) -> tuple[Span, ...]:
+        return tuple(
+            self.output.span(start + found.word.start, start + found.word.end, found.value, "word", note)
+            for start, found in self.words
+            if (note := _note(head, found))
+        )
 
 
-def _row(output: Output, parts: Sequence[TokenScores]) -> Row:
-    judged = [_judgement(part) for part in parts]
-    lengths = [len(part) for part in parts]
-    words = list(_words(output, parts))
-    spans = tuple(
-        output.span(start + found.word.start, start + found.word.end, found.value, "word", found.note)
-        for start, found in words
-        if found.note
-    )
-    entailed = weighted_mean([float(one.entailment[0]) for one in judged], lengths)
-    cut = cut_of(source=max(part.cut for part in parts))
-    return {
-        "consistency": Score(clipped(weighted_mean([one.heads["con"] for one in judged], lengths)), spans, cut=cut),
-        "entailment": Score(min(1.0, entailed), spans, cut=cut),
-        "words": Score(mean_over_content([(found.value, found.counts) for _, found in words]), spans, cut=cut),
-    }
+def _note(head: str, found: Backed) -> str:
+    """What the evidence says of a word; empty: it is not pointed at."""
+    if head in _DOUBTS:
+        return found.note
+    return "supported" if found.counts and not found.note else ""
 
 
 def _words(output: Output, parts: Sequence[TokenScores]) -> Iterator[tuple[int, Backed]]:

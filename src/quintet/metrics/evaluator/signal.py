@@ -55,22 +55,32 @@ class EvaluatorSignal(Metric):
         """Nothing is refused: a blend goes on without a signal, and a signal alone says what it lacks."""
 
     def lacking(self, example: Example) -> str | None:
-        """The first needed field that is absent or empty (a fact that reads `_nofact` is empty)."""
-        needs = dict.fromkeys(field for dimension in self.dimensions for field in dimension.needs)
-        return next((field for field in needs if not _HAS[field](example)), None)
+        """A field that is absent or empty (a fact that reads `_nofact` is) and without which nothing can be said."""
+        fields = self._lacks(example)
+        return None if None in fields else fields[0]
+
+    def _lacks(self, example: Example) -> list[str | None]:
+        """For each dimension the first field that it needs and that is not there."""
+        return [next((f for f in d.needs if not _HAS[f](example)), None) for d in self.dimensions]
 
     def _score(self, examples: Sequence[Example]) -> list[Row]:
-        lacks = [self.lacking(example) for example in examples]
-        able = [example for example, field in zip(examples, lacks, strict=True) if field is None]
+        lacks = [self._lacks(example) for example in examples]
+        able = [example for example, fields in zip(examples, lacks, strict=True) if None in fields]
         found = iter(self._signals(able) if able else ())
-        return [
-            next(found) if field is None else {d.name: no_score(f"no {field}") for d in self.dimensions}
-            for field in lacks
-        ]
+        rows: list[Row] = []
+        for fields in lacks:
+            row = next(found) if None in fields else {}
+            rows.append(
+                {
+                    d.name: row[d.name] if field is None else no_score(f"no {field}")
+                    for d, field in zip(self.dimensions, fields, strict=True)
+                }
+            )
+        return rows
 
     @abstractmethod
     def _signals(self, examples: Sequence[Example]) -> Sequence[Row]:
-        """The scores of examples that have what is needed."""
+        """The scores of examples that have what one dimension or more needs."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,24 @@ _SIGNALS = {
     "overlap": ("counted:Overlap", "Pairs of words that stand in the document"),
     "information": ("counted:Information", "How much is said, by the rarity of the words"),
     "fact-words": ("counted:FactWords", "Words shared with the fact, by their rarity"),
-    "reader": ("reader:Reader", "Output and words backed by the document, as the language model reads them"),
+    "reader": (
+        "reader:Reader",
+        "Beside the document as the language model reads it: backed, coherent, relevant, covering",
+    ),
+    "reader-alone": (
+        "reader_beside:AloneReader",
+        "As the language model reads it: does it read well and hang together?",
+    ),
+    "reader-dialogue": (
+        "reader_beside:DialogueReader",
+        "As the language model reads it: response to these turns, use of the fact",
+    ),
+    "reader-record": ("reader_beside:RecordReader", "As the language model reads it: a text beside its record"),
+    "reader-input": ("reader_beside:InputReader", "As the language model reads it: a rewrite beside its input"),
+    "reader-reference": (
+        "reader_beside:ReferenceReader",
+        "As the language model reads it: means the same as the references",
+    ),
     "gain-fact": ("likelihood:FactGain", "How much likelier the fact makes the response"),
 }
 _GIVEN = ("document", "record", "history", "dialogue")
