@@ -19,6 +19,7 @@ from typing import Any
 from quintet.core.blend import read_table
 from quintet.core.blend_text import plain_toml
 from quintet.core.task import read_tasks
+from quintet.metrics import metrics
 from quintet.metrics.evaluator.table import BLENDS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -60,6 +61,22 @@ _SUPPORT = {
     "nli": ("entailment", "entailment of sentences"),
     "tok": ("words", "support of words"),
 }
+_READ = {
+    "doc.con": ("reader", "consistency", "consistency"),
+    "doc.nli": ("reader", "entailment", "entailment"),
+    "doc.words": ("reader", "words", "support of words"),
+    "doc.cohd": ("reader", "coherence", "coherence beside the document"),
+    "doc.rel": ("reader", "relevance", "relevance to the document"),
+    "doc.cov": ("reader", "coverage", "coverage of the document"),
+    "alone.acc": ("reader-alone", "acceptability", "acceptability"),
+    "alone.coh": ("reader-alone", "flow", "flow"),
+    "dlg.sel": ("reader-dialogue", "selection", "answer to the turns"),
+    "dlg.gro": ("reader-dialogue", "grounding", "use of the fact"),
+    "mr.d2t": ("reader-record", "content", "content of the record"),
+    "inp.adq": ("reader-input", "adequacy", "same meaning as the input"),
+    "refm.adq": ("reader-reference", "adequacy", "same meaning as the references"),
+}
+"""Heads of the language model, by form and head; their labels end in `as read`."""
 _GIVEN = {"doc": "document", "inp": "document", "mr": "record", "h12": "history", "ctx": "dialogue", "unc": "nothing"}
 _BESIDE = {"doc": "document", "inp": "input", "refm": "references", "fact": "fact", "hist1": "turn"}
 _MATCH = {
@@ -75,6 +92,9 @@ def signal(name: str) -> dict[str, Any]:
         metric, of, label = _ALONE[name]
         return {"metric": f"evaluator-{metric}", "of": of, "label": label}
     head, _, rest = name.partition(".")
+    if head == "rd" and rest in _READ:
+        metric, of, label = _READ[rest]
+        return {"metric": f"evaluator-{metric}", "of": of, "label": f"{label} as read"}
     if head in _DOCUMENT:
         of, label = _DOCUMENT[head]
         window, best = _WINDOWS[rest]
@@ -128,6 +148,13 @@ def convert(table: dict[str, Any], question: str, needs: list[str], either: list
     return {**found, "origin": table["constants_from"], "levels": table["percentiles"], "signals": signals}
 
 
+def without_language_model(table: Mapping[str, Any], name: str) -> None:
+    """Refuses a `fast` blend with a signal that asks the language model, which is known by the role of its model."""
+    for row in table["signals"]:
+        if getattr(metrics[row["metric"]].build(), "model_role", None) == "causal-lm":
+            raise SystemExit(f"{name}: fast leaves the language model out, and {row['label']!r} asks it")
+
+
 def toml(name: str, table: dict[str, Any]) -> str:
     lines = [f"[{name}]"]
     lines += [f"{key} = {plain_toml(value)}" for key, value in table.items() if key != "signals"]
@@ -164,6 +191,8 @@ def main(folder: Path) -> None:
             for mode in ("full", "fast"):
                 table = study[task][dimension][mode]
                 made = convert(table, about.question, list(about.needs), EITHER.get(path, []))
+                if mode == "fast":
+                    without_language_model(made, path)
                 parts.append(toml(f"{dimension}.{mode}", made))
         (TARGET / f"{task}.toml").write_text("\n".join(parts), encoding="utf-8")
     text = PAGE.read_text(encoding="utf-8")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -15,7 +17,9 @@ from quintet.engine.plan import leaves
 from quintet.errors import MissingField
 from quintet.metrics import metrics
 from quintet.metrics.evaluator.blended import Evaluator
+from quintet.metrics.evaluator.reader import HeadSignal
 from quintet.metrics.evaluator.table import BLENDS
+from quintet.models.fake_roles import FakeCausalLM
 
 ROOT = Path(__file__).resolve().parents[3]
 NAMES = [(task, dimension) for task, dimensions in BLENDS.items() for dimension in dimensions]
@@ -148,11 +152,67 @@ def test_a_blend_of_ones_own(tmp_path: Path) -> None:
     assert "model" not in metric.parameters
 
 
-def test_the_page_says_what_the_files_say() -> None:
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
     sys.path.insert(0, str(ROOT / "scripts"))
     try:
-        import evaluator_blends
+        return importlib.import_module("evaluator_blends")
     finally:
         sys.path.remove(str(ROOT / "scripts"))
+
+
+def test_the_page_says_what_the_files_say(script: ModuleType) -> None:
     page = (ROOT / "docs" / "metrics" / "evaluator.md").read_text(encoding="utf-8")
-    assert evaluator_blends.page_table() in page, "run scripts/evaluator_blends.py"
+    assert script.page_table() in page, "run scripts/evaluator_blends.py"
+
+
+READ = {
+    "rd.doc.con": ("evaluator-reader", "con"), "rd.doc.nli": ("evaluator-reader", "nli"),
+    "rd.doc.words": ("evaluator-reader", "words"), "rd.doc.cohd": ("evaluator-reader", "cohd"),
+    "rd.doc.rel": ("evaluator-reader", "rel"), "rd.doc.cov": ("evaluator-reader", "cov"),
+    "rd.alone.acc": ("evaluator-reader-alone", "acc"), "rd.alone.coh": ("evaluator-reader-alone", "coh"),
+    "rd.dlg.sel": ("evaluator-reader-dialogue", "sel"), "rd.dlg.gro": ("evaluator-reader-dialogue", "gro"),
+    "rd.mr.d2t": ("evaluator-reader-record", "d2t"), "rd.inp.adq": ("evaluator-reader-input", "adq"),
+    "rd.refm.adq": ("evaluator-reader-reference", "adq"),
+}  # fmt: skip
+
+
+def test_short_names_of_what_the_language_model_reads(script: ModuleType) -> None:
+    rows = {name: script.signal(name) for name in READ}
+    for name, (metric, head) in READ.items():
+        built = metrics[rows[name]["metric"]].build()
+        assert isinstance(built, HeadSignal)
+        heads = {d.name: h for d, h in zip(built.dimensions, built.heads, strict=True)}
+        assert (built.name, heads[rows[name]["of"]]) == (metric, head)
+    labels = {row["label"] for row in rows.values()}
+    assert len(labels) == len(READ)
+    assert not labels & {label for _, _, label in script._ALONE.values()}
+    with pytest.raises(SystemExit, match=r"no metric is known for the signal 'rd.doc.gro'"):
+        script.signal("rd.doc.gro")
+
+
+@pytest.mark.parametrize("name", [*READ, "lm.doc.mean", "pmi.ctx.log", "gain.fact.sum"])
+def test_what_asks_the_language_model_cannot_be_fast(script: ModuleType, name: str) -> None:
+    rows = [{**script.signal(one), "shift": 0.0, "scale": 1.0} for one in ("acc.mean", name)]
+    script.without_language_model({"signals": rows[:1]}, "mine")
+    with pytest.raises(SystemExit, match=f"^mine: fast leaves the language model out, and '{rows[1]['label']}' asks"):
+        script.without_language_model({"signals": rows}, "mine")
+
+
+def test_a_blend_of_readers_runs(script: ModuleType, tmp_path: Path) -> None:
+    """Each signal of a blend that has them all, with a model whose heads know only some."""
+    rows = [{**script.signal(name), "shift": 0.0, "scale": 1.0, "weight": 1 / len(READ)} for name in READ]
+    full = {"question": "Is it so?", "needs": [], "origin": "made up", "levels": [-2.0, 0.0, 2.0], "signals": rows}
+    fast = {**full, "signals": [{**script.signal("acc.mean"), "shift": 0.0, "scale": 1.0, "weight": 1.0}]}
+    path = tmp_path / "mine.toml"
+    path.write_text(script.toml("mine.full", full) + script.toml("mine.fast", fast))
+    metric = Evaluator(recipe=f"{path}#mine", **FAKES)  # type: ignore[arg-type]
+    score = metric.score([GOOD])[0]["mine"]
+    assert set(score.parts) == {row["label"] + end for row in rows for end in ("", ADDS)}
+    assert not score.flags
+    assert "model_lm" not in dataclasses.replace(metric, fast=True).parameters
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FakeCausalLM, "taught", ("con", "acc", "gro", "d2t", "adq"))
+        flags = metric.score([GOOD])[0]["mine"].flags
+    assert "without relevance to the document as read (no head 'rel' in the language model)" in flags
+    assert len(flags) == len(READ) - 6
