@@ -19,7 +19,7 @@ from quintet.models.open import open_model
 from quintet.models.roles import TokenScores
 
 OUTPUT = "The council of town 12 met twice. It voted for bridge 5, and purple elephants juggle."
-FACT = "Town 12 has a council."
+FACT = "Town 12 has a council and purple elephants."
 HISTORY = ("Did you hear of the bridge?", "No.", "The council of town 12 voted.")
 REFERENCES = ("The council met.", "Town 12 voted for a bridge; elephants watched.")
 E = Example(OUTPUT, source="Town 12 met.\nIt  voted .", context=FACT, references=REFERENCES, history=HISTORY, id="e")

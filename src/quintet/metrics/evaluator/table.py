@@ -28,26 +28,17 @@ _SIGNALS = {
     "overlap": ("counted:Overlap", "Pairs of words that stand in the document"),
     "information": ("counted:Information", "How much is said, by the rarity of the words"),
     "fact-words": ("counted:FactWords", "Words shared with the fact, by their rarity"),
-    "reader": (
-        "reader:Reader",
-        "Beside the document as the language model reads it: backed, coherent, relevant, covering",
-    ),
-    "reader-alone": (
-        "reader_beside:AloneReader",
-        "As the language model reads it: does it read well and hang together?",
-    ),
-    "reader-dialogue": (
-        "reader_beside:DialogueReader",
-        "As the language model reads it: response to these turns, use of the fact",
-    ),
-    "reader-record": ("reader_beside:RecordReader", "As the language model reads it: a text beside its record"),
-    "reader-input": ("reader_beside:InputReader", "As the language model reads it: a rewrite beside its input"),
-    "reader-reference": (
-        "reader_beside:ReferenceReader",
-        "As the language model reads it: means the same as the references",
-    ),
     "gain-fact": ("likelihood:FactGain", "How much likelier the fact makes the response"),
 }
+_READERS = {
+    "reader": ("reader:Reader", "Backed by the document, coherent, relevant and covering"),
+    "reader-alone": ("reader_beside:AloneReader", "Reads well and hangs together"),
+    "reader-dialogue": ("reader_beside:DialogueReader", "Answers the turns and uses the fact"),
+    "reader-record": ("reader_beside:RecordReader", "A text beside its record"),
+    "reader-input": ("reader_beside:InputReader", "A rewrite beside its input"),
+    "reader-reference": ("reader_beside:ReferenceReader", "Means the same as the references"),
+}
+"""Signals that ask the heads of the language model."""
 _GIVEN = ("document", "record", "history", "dialogue")
 _BESIDE = ("document", "input", "references", "fact", "turn")
 
@@ -60,6 +51,9 @@ def register(registry: Registry) -> None:
             registry.add(f"evaluator-{task}-{dimension}", target, summary, recipe=f"{task}/{dimension}")
     for name, (target, summary) in _SIGNALS.items():
         registry.add(f"evaluator-{name}", f"{_HERE}.{target}", f"Signal of the evaluator: {_lower(summary)}")
+    for name, (target, summary) in _READERS.items():
+        says = f"Signal of the evaluator: {_lower(summary)}, as the language model reads it"
+        registry.add(f"evaluator-{name}", f"{_HERE}.{target}", says)
     for given in _GIVEN:
         what = {"history": "the last turns", "dialogue": "fact and turns"}.get(given, f"the {given}")
         likely = f"Signal of the evaluator: likelihood given {what}"
