@@ -84,10 +84,11 @@ def open_lm(where, tokpath="", tiny=False):
 
 
 def taught_by(where):
-    """Heads that the run says it taught, if it says so: model/model.toml beside the weights."""
+    """Heads that the run says it taught, if it says so: model.toml, or model/model.toml, beside the weights."""
+    where = where.removeprefix("dir:")
     folder = where if os.path.isdir(where) else os.path.dirname(where.split(",")[0])
-    path = os.path.join(folder, "model", "model.toml")
-    if where.startswith("bundled:") or not os.path.isfile(path):
-        return None
-    with open(path, "rb") as file:
-        return frozenset(tomllib.load(file).get("taught", ()))
+    for path in (os.path.join(folder, "model", "model.toml"), os.path.join(folder, "model.toml")):
+        if not where.startswith("bundled:") and os.path.isfile(path):
+            with open(path, "rb") as file:
+                return frozenset(tomllib.load(file).get("taught", ()))
+    return None

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from quintet.models.open import open_model
 from quintet.text.content_words import STOP
@@ -39,10 +40,14 @@ def scoring():
         sys.path.remove(str(RESEARCH))
 
 
-@pytest.fixture
-def signals(scoring, trained) -> dict[str, np.ndarray]:
+def scored(scoring, trained) -> dict[str, np.ndarray]:
     items = [{"id": n, "out": OUT, **item} for n, item in enumerate(ITEMS)]
     return scoring.lm_signals(items, [DOCUMENT], str(trained("judge-lm-heads").folder.parent), "", "lm.")
+
+
+@pytest.fixture
+def signals(scoring, trained) -> dict[str, np.ndarray]:
+    return scored(scoring, trained)
 
 
 def test_heads_are_read_in_every_form_as_the_product_reads_them(signals, trained) -> None:
@@ -76,6 +81,16 @@ def test_a_form_that_an_item_lacks_has_no_value(signals) -> None:
     assert np.isnan(signals["rd.doc.con"][1:]).all()
     assert np.isnan(signals["rd.f.gro"][[0, 2, 3, 4, 5]]).all()
     assert not np.isnan(signals["rd.alone.acc"]).any()
+
+
+def test_half_precision_of_products_changes_little(scoring, trained, signals, monkeypatch) -> None:
+    """As on a GPU: weights stay float32, and the rounded network chooses what to compute in."""
+    monkeypatch.setattr(scoring, "AC", lambda: torch.autocast("cpu", torch.bfloat16))
+    half = scored(scoring, trained)
+    assert half.keys() == signals.keys()
+    for name in ("rd.doc.con", "rd.doc.words", "rd.dlg.sel", "lm.doc.mean", "lm.h12.mean"):
+        assert not np.array_equal(half[name], signals[name], equal_nan=True)
+        assert np.allclose(half[name], signals[name], atol=0.05, equal_nan=True)
 
 
 def test_without_heads_nothing_is_read(scoring, trained) -> None:

@@ -95,7 +95,7 @@ def test_edits_by_rule_are_marked_where_they_are(neighbours) -> None:
 
 def test_no_evidence_is_cut_off() -> None:
     long = [f"Sentence number {n} is one of very many of its kind." for n in range(200)]
-    shown = summary_groups._beginning(long)
+    shown = summary_groups._beginning(long, summary_groups._SHOWN_WORDS)
     words = len(" ".join(shown).split())
     assert summary_groups._SHOWN_WORDS - 11 < words <= summary_groups._SHOWN_WORDS
 

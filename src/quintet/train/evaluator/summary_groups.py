@@ -16,11 +16,12 @@ from quintet.train.evaluator.groups import ENTAILMENT, ENTAILMENT_LABELS, Group,
 from quintet.train.evaluator.tables import Continued, Document
 from quintet.train.evaluator.written_groups import made_up
 
-_SHOWN_WORDS = 640
-"""Of a document, in whole sentences: with its summary some 1,000 sub-words, so that no evidence is cut off."""
+_SHOWN_WORDS = 600
+"""Of a document, in whole sentences: with its summary up to about 1,000 sub-words, so that no evidence is cut off."""
+_TOLD_WORDS = 120
 _LEAST_SENTENCES = 4
 _COUNTS = (1, 1, 2, 3, 3, 4, 5)
-"""Sentences of a summary."""
+"""Sentences of a summary, as far as they stay within its words."""
 _SUMMARISED = 0.6
 """How often it begins with sentences of the document's own summary."""
 _LEAST_WORDS = 4
@@ -69,7 +70,7 @@ def written_summaries(material: Material, part: int, parts: int) -> Iterator[Gro
 def _page(material: Material, number: int, written: Sequence[Continued]) -> _Page | None:
     """None where there is too little to choose from."""
     document = material.tables.documents[number]
-    shown = _beginning(document.read)
+    shown = _beginning(document.read, _SHOWN_WORDS)
     if len(shown) < _LEAST_SENTENCES:
         return None
     known, whole = facts.Known(" ".join(shown)), facts.Known(document.text)
@@ -84,11 +85,12 @@ def _page(material: Material, number: int, written: Sequence[Continued]) -> _Pag
     )
 
 
-def _beginning(sentences: Sequence[str]) -> tuple[str, ...]:
+def _beginning(sentences: Sequence[str], most: int) -> tuple[str, ...]:
+    """Whole sentences of together at most so many words."""
     words, out = 0, []
     for text in sentences:
         words += len(text.split())
-        if words > _SHOWN_WORDS:
+        if words > most:
             break
         out.append(text)
     return tuple(out)
@@ -103,7 +105,7 @@ def _ended(text: str) -> str:
 def _texts(material: Material, page: _Page) -> list[Judged]:
     """The true summary, and one or two false ones."""
     rng = material.rng
-    true = _true_sentences(material, page)
+    true = _beginning(_true_sentences(material, page), _TOLD_WORDS)
     if not true:
         return []
     told = _joined([Edited(text, ()) for text in true])
@@ -141,9 +143,8 @@ def _with_false_ones(material: Material, page: _Page, true: Sequence[str]) -> li
         by_rule = rng.random() < material.times.of("con.edits", page.document.source)
         same = [one for one in left if one[0] == true[place]] or left
         if same and not by_rule:
-            chosen = rng.choice(same)
-            left.remove(chosen)
-            out[place] = chosen[1]
+            claim, out[place] = rng.choice(same)
+            left = [one for one in left if one[0] != claim]
         else:
             out[place] = facts.falsify(true[place], rng, _donors(material, page)) or out[place]
     return out
