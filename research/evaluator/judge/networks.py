@@ -1,17 +1,19 @@
 """The networks that src/quintet/train/evaluator trains, as score.py asks for them."""
 from __future__ import annotations
 
-import tomllib
+import os, tomllib
 from importlib import resources
 
 import torch
+from safetensors.torch import load_file
 from torch import nn
 
 from quintet.train.evaluator import language_network, network
 from quintet.train.evaluator.groups import QUESTIONS
-from quintet.train.evaluator.language_grid import expanded as expand
+from quintet.train.evaluator.language_grid import HEADS, expanded as expand, joined_parts
+from quintet.train.evaluator.language_judge import LanguageJudge
 from quintet.train.evaluator.language_texts import data_form as mr_prefix, dialogue_form as dlg_prefix, summary_form as doc_prefix
-from quintet.train.evaluator.starting import unpacked as unpack
+from quintet.train.evaluator.starting import open_language_model, unpacked as unpack
 
 CLS, SEP, BOS = 101, 102, 1
 TASKS = list(QUESTIONS)
@@ -50,15 +52,43 @@ class Encoder(network.Encoder):
 
 
 class LM(nn.Module):
-    def __init__(self, layers=30):
-        super().__init__()
-        self.net = language_network.LanguageModel(language_network.Shape(layers=layers))
+    """The language model, with the heads of a judge where the weights have them."""
 
-    def load_state_dict(self, weights):
-        self.net.load_state_dict(weights)
+    def __init__(self, net, heads=None):
+        super().__init__()
+        self.net = net; self.judge = LanguageJudge(net, heads) if heads else None
 
     def states(self, ids):
         return self.net(ids)
 
-    def logits(self, states):
-        return self.net.logits(states)
+    def logits(self, states, table=None):
+        return self.net.logits(states, table)
+
+
+def open_lm(where, tokpath="", tiny=False):
+    """LM, tokenizer, number of the first token. `where`: files of one run with commas between, a run's folder (or one of its
+    weights in parts, with the tokenizer), bundled:judge-lm; or, if tiny, nothing: a random network of one layer."""
+    if tiny or not (":" in where or os.path.isdir(where)):
+        found = {}
+        for path in [] if tiny else where.split(","):
+            found.update(load_file(path))
+        found = expand(joined_parts(found))
+        heads = {name: found.pop(name) for name in list(found) if name.startswith(HEADS)}
+        layers = len({name.split(".")[1] for name in found if name.startswith("blocks.")}) or 1
+        net = language_network.LanguageModel(language_network.Shape(layers=layers))
+        if not tiny:
+            net.load_state_dict(found)
+        return LM(net, heads), tokenizer(tokpath), BOS
+    start = open_language_model(where if ":" in where else f"dir:{where}", ())
+    return LM(start.network, start.heads), start.tokenizer, start.tokenizer.token_to_id(start.first)
+
+
+def taught_by(where):
+    """Heads that the run says it taught, if it says so: model.toml, or model/model.toml, beside the weights."""
+    where = where.removeprefix("dir:")
+    folder = where if os.path.isdir(where) else os.path.dirname(where.split(",")[0])
+    for path in (os.path.join(folder, "model", "model.toml"), os.path.join(folder, "model.toml")):
+        if not where.startswith("bundled:") and os.path.isfile(path):
+            with open(path, "rb") as file:
+                return frozenset(tomllib.load(file).get("taught", ()))
+    return None

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from safetensors.torch import load_file
 
-from .networks import BOS, CLS, LM, SEP, TASKS, TOGETHER, Encoder, Evaluator, dlg_prefix, doc_prefix, expand, mr_prefix, tokenizer, unpack
+from .networks import CLS, SEP, TASKS, TOGETHER, Encoder, Evaluator, dlg_prefix, doc_prefix, mr_prefix, open_lm, taught_by, tokenizer, unpack
 from quintet.metrics.evaluator.rarity import word_table
 from quintet.text.content_words import content_words, plain_words
 
@@ -347,20 +347,31 @@ def emb_signals(items, paras, path, tokpath, tag, judge=False, layers=(9, 12)):
 
 
 # ------------------------------------------------------------------ language model
+DOC = ("con", "nli", "words", "cohd", "rel", "cov")
+READ = {"doc": DOC, "alone": ("acc", "coh"), "dlg": ("sel", "gro"), "h12": ("sel",), "f": ("gro",), "mr": ("d2t",), "inp": ("adq",), "refm": ("adq",)}
+"""Heads that are read in a form (`rd.FORM.HEAD`). `dlg` is the product's; `h12` and `f` are what sel and gro were taught with."""
+
+
+def forms(it, nm):
+    """Which forms a query of likelihood is, for this item."""
+    if nm == "doc":
+        return ("doc",)
+    if nm == "unc":
+        return ("alone",) if "hist" not in it and "mr" not in it and "inp" not in it else ()
+    if nm in ("h12", "fh12"):
+        return (*(("h12",) if nm == "h12" else ()), *(("dlg",) if (nm == "fh12") == bool(it.get("fact")) else ()))
+    return {"f": ("f",), "mr": ("mr",), "out|inp": ("inp",), "alone": ("alone",), "refm": ("refm",)}.get(nm, ())
+
+
 @torch.no_grad()
 def lm_signals(items, paras, parts, tokpath, tag, budget=65536, tiny=False, only=None, each=None):
-    """`each`: a file for the log-likelihood of every token given the document, and alone."""
-    from tokenizers import Tokenizer
-    t0 = time.time(); tok = Tokenizer.from_file(tokpath); S = Sig(len(items)); Q = []
-    m = LM(1 if tiny else 30)
-    if not tiny:
-        sd = {}
-        for p in parts.split(","):
-            sd.update(load_file(p))
-        m.load_state_dict(expand(sd))
-    m.eval().to(DEV)
-    if DEV == "cuda":
-        m.bfloat16()
+    """`each`: a file for the log-likelihood of every token given the document, and alone. With heads in the weights also what
+    they say (`rd.`), of the same pass: a line break is read after the output."""
+    t0 = time.time(); S = Sig(len(items)); R = Sig(len(items)); Q = []
+    m, tok, bos = open_lm(parts, tokpath, tiny)
+    m.eval().to(DEV)  # float32: the network rounds its weights itself, and autocast chooses what products are computed in
+    taught = (taught_by(parts) or {*TASKS, "nli", "words"}) if m.judge else frozenset()
+    asked = {f: [h for h in heads if h in taught] for f, heads in READ.items()}
     for n, it in enumerate(items):
         o = it["out"]
         if "doc" in it:
@@ -379,24 +390,48 @@ def lm_signals(items, paras, parts, tokpath, tag, budget=65536, tiny=False, only
             Q += [(n, "unc", dlg_prefix([]), o), (n, "out|inp", doc_prefix(it["inp"]), o), (n, "inp|out", doc_prefix(o), it["inp"])]
         else:
             Q += [(n, "unc", doc_prefix(""), o)]
+        if m.judge:
+            Q += [(n, "refm", doc_prefix(r), o) for r in it.get("refs", [])[:11]] if asked["refm"] else []
+            Q += [(n, "alone", doc_prefix(""), o)] if asked["alone"] and not forms(it, "unc") else []
     if only:
         Q = [q for q in Q if q[1] in only]
     pre = list(dict.fromkeys(q[2] for q in Q)); tgt = list(dict.fromkeys(q[3] for q in Q))
     pe = dict(zip(pre, [e.ids for e in tok.encode_batch(pre, add_special_tokens=False)])); te = dict(zip(tgt, [e.ids for e in tok.encode_batch([" " + t for t in tgt], add_special_tokens=False)]))
-    seq = [([BOS] + pe[q[2]][-7000:], te[q[3]][:600]) for q in Q]; order = sorted(range(len(seq)), key=lambda i: len(seq[i][0]) + len(seq[i][1]))
+    nl = tok.encode("\n", add_special_tokens=False).ids if m.judge else []
+    seq = [([bos] + pe[q[2]][-7000:], te[q[3]][:600]) for q in Q]; order = sorted(range(len(seq)), key=lambda i: len(seq[i][0]) + len(seq[i][1]))
     print("lm queued", len(seq), sum(len(a) + len(b) for a, b in seq) / 1e6, "M tokens", round(time.time() - t0, 1), flush=True)
-    i = 0; tokens = {}
+    i = 0; tokens = {}; content = {}; read = {}
+
+    def counts(t):
+        """Whether a sub-word counts as a content word."""
+        if t not in content:
+            w = tok.decode([t]).strip().lower(); content[t] = w not in STOP and any(c.isalnum() for c in w)
+        return content[t]
+    with AC():
+        table = m.net.table()
     while i < len(order):
         j = i
         while j < len(order) and (len(seq[order[j]][0]) + len(seq[order[j]][1])) * (j - i + 1) <= budget:
             j += 1
-        j = max(j, i + 1); idx = order[i:j]; mx = max(len(seq[k][0]) + len(seq[k][1]) for k in idx)
-        ids = np.zeros((len(idx), mx), np.int64); mk = np.zeros((len(idx), mx), bool)
+        j = max(j, i + 1); idx = order[i:j]; mx = max(len(seq[k][0]) + len(seq[k][1]) for k in idx) + len(nl)
+        ids = np.zeros((len(idx), mx), np.int64); mk = np.zeros((len(idx), mx), bool); mask = np.zeros((len(idx), mx), bool); am = np.zeros((len(idx), mx), bool)
         for r, k in enumerate(idx):
-            a, b = seq[k]; ids[r, :len(a) + len(b)] = a + b; mk[r, len(a):len(a) + len(b)] = True
-        ids, mk = torch.from_numpy(ids).to(DEV), torch.from_numpy(mk).to(DEV)
-        x = m.states(ids)[:, :-1][mk[:, 1:]]; t = ids[:, 1:][mk[:, 1:]]; row = mk[:, 1:].nonzero()[:, 0]
-        lp = torch.cat([-torch.nn.functional.cross_entropy(m.logits(x[c:c + 8192]).float(), t[c:c + 8192], reduction="none") for c in range(0, len(x), 8192)])
+            a, b = seq[k]; n = len(a) + len(b); ids[r, :n + len(nl)] = a + b + nl; mk[r, len(a):n] = True; mask[r, :n + len(nl)] = True; am[r, len(a):n + len(nl)] = True
+        ids, mk, mask, am = (torch.from_numpy(z).to(DEV) for z in (ids, mk, mask, am))
+        with AC():
+            every = m.states(ids); x = every[:, :-1][mk[:, 1:]]; t = ids[:, 1:][mk[:, 1:]]; row = mk[:, 1:].nonzero()[:, 0]
+            lp = torch.cat([-torch.nn.functional.cross_entropy(m.logits(x[c:c + 8192], table).float(), t[c:c + 8192], reduction="none") for c in range(0, len(x), 8192)])
+        if m.judge:
+            ans = m.judge.answers(every, mask, am); hd, en, wp = ans.questions.cpu().numpy(), ans.entailment.softmax(-1).cpu().numpy(), ans.words.sigmoid().cpu().numpy()
+            for r, k in enumerate(idx):
+                n, nm = Q[k][0], Q[k][1]; a, b = seq[k]
+                for f in forms(items[n], nm):
+                    for h in asked[f]:
+                        if h == "words":
+                            p = wp[r, len(a):len(a) + len(b)]; c = np.array([counts(z) for z in b], bool); v = p[c].mean() if c.any() else p.mean()
+                        else:
+                            v = en[r, 0] if h == "nli" else hd[r, TASKS.index(h)]
+                        read.setdefault((n, f"rd.{f}.{h}"), []).append(float(v))
         sm = torch.zeros(len(idx), device=DEV).index_add_(0, row, lp); ct = torch.zeros(len(idx), device=DEV).index_add_(0, row, torch.ones_like(lp))
         mn = torch.full((len(idx),), 0.0, device=DEV).scatter_reduce_(0, row, lp, "amin"); bad = torch.zeros(len(idx), device=DEV).index_add_(0, row, (lp < -9).float())
         sm, ct, mn, bad = (z.cpu().numpy() for z in (sm, ct, mn, bad))
@@ -406,12 +441,16 @@ def lm_signals(items, paras, parts, tokpath, tag, budget=65536, tiny=False, only
                     tokens[f"{Q[k][1]}:{Q[k][0]}"] = own
         for r, k in enumerate(idx):
             n, nm = Q[k][0], Q[k][1]
+            if nm in ("alone", "refm"):  # only their heads are wanted
+                continue
             S.put(f"{nm}.sum", n, sm[r]); S.put(f"{nm}.mean", n, sm[r] / max(1, ct[r])); S.put(f"{nm}.min", n, mn[r]); S.put("ntok" if not nm.startswith("ref") else "ntokref", n, ct[r]); S.put(f"{nm}.bad", n, bad[r] / max(1, ct[r]))
         i = j
     if each:
         names = sorted(tokens); np.savez_compressed(each, names=np.array(names), lengths=np.array([len(tokens[k]) for k in names]), values=np.concatenate([tokens[k] for k in names]))
-    print("lm signals", len(S.v), round(time.time() - t0, 1), "s", flush=True)
-    return {tag + k: v for k, v in S.v.items()}
+    for (n, name), v in read.items():
+        R.put(name, n, np.mean(v))
+    print("lm signals", len(S.v), "read", len(R.v), round(time.time() - t0, 1), "s", flush=True)
+    return {**{tag + k: v for k, v in S.v.items()}, **R.v}
 
 
 def save(path, sig, items):

@@ -55,3 +55,9 @@ def neighbours(tables: Tables) -> Neighbours:
 @pytest.fixture(scope="session")
 def times() -> Times:
     return Times(recipe.load("evaluator").data.options["times"])
+
+
+@pytest.fixture(scope="session")
+def language_times() -> Times:
+    """Of the recipe that has examples from every builder but those of order."""
+    return Times(recipe.load("judge-lm-heads").data.options["times"])

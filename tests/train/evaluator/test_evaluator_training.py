@@ -187,7 +187,7 @@ def test_the_language_model_reads_the_forms_that_are_asked(tables) -> None:
 
 
 def test_what_cannot_be_started_from_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="bundled:gte-small, dir:FOLDER"):
+    with pytest.raises(InputError, match="bundled:NAME, dir:FOLDER"):
         starting.open_encoder("roberta-base", ())
     made = recipe.load("evaluator", smoke=True)
     wrong = replace(made, data=replace(made.data, builder="evaluator.jury"))

@@ -13,6 +13,7 @@ from quintet.train.evaluator import (
     claim_groups,
     data_groups,
     dialogue_groups,
+    summary_groups,
     template_groups,
     text_groups,
     written_groups,
@@ -46,6 +47,7 @@ BUILDERS: dict[str, Builder] = {
     "written claims": Builder(written_groups.written_claims, ("con", ENTAILMENT)),
     "paraphrases": Builder(claim_groups.paraphrases, ("con",)),
     "adequacy": Builder(claim_groups.adequacy, ("adq",)),
+    "written summaries": Builder(summary_groups.written_summaries, ("con", ENTAILMENT)),
 }
 
 
@@ -92,7 +94,16 @@ def _shard(job: tuple[str, int]) -> Packed:
     name, shard = job
     seen = _shared[-1]
     made = groups(name, seen.tables, seen.neighbours, seen.times, seen.seed, shard, seen.shards)
-    return pack((group for group in made if group.head in seen.heads), seen.frame)
+    wanted = (group for group in made if group.head in seen.heads)
+    return pack(kept(wanted, seen.times, Random(f"{seen.seed}:{name}:{shard}:kept")), seen.frame)
+
+
+def kept(made: Iterable[Group], times: Times, rng: Random) -> Iterator[Group]:
+    """Of heads that have more groups than they need, the share that the recipe's table `kept` says."""
+    for group in made:
+        share = times.of("kept", group.head)
+        if share >= 1 or rng.random() < share:
+            yield group
 
 
 def groups(

@@ -131,13 +131,13 @@ def support(material: Material, part: int, parts: int) -> Iterator[Group]:
         for _ in range(times):
             other = tables.documents[rng.randrange(len(tables.documents))]
             foreign = [found.text for text in other.read[:8] for found in facts.names(text)]
-            phrases = [*_telling_phrases(other.read[:12]), *_long_phrases(document.read)[:3]]
+            phrases = [*telling_phrases(other.read[:12]), *long_phrases(document.read)[:3]]
             claim = _claim(material, document)
             if claim is not None:
                 yield _support_group(material, number, claim, names, foreign, facts.Donors((), numbers, phrases))
 
 
-def _telling_phrases(sentences: Sequence[str]) -> list[str]:
+def telling_phrases(sentences: Sequence[str]) -> list[str]:
     """Phrases with a name, a number or three words: others would often stay true."""
     return [
         phrase
@@ -147,7 +147,7 @@ def _telling_phrases(sentences: Sequence[str]) -> list[str]:
     ]
 
 
-def _long_phrases(sentences: Sequence[str]) -> list[str]:
+def long_phrases(sentences: Sequence[str]) -> list[str]:
     return [phrase for text in sentences for phrase in facts.phrases(text) if len(phrase.split()) > 2]
 
 

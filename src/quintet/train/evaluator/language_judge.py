@@ -39,7 +39,11 @@ class LanguageJudge(nn.Module):
     ) -> Answers:
         """`output_mask` is true on the output's sub-words and the line break, the last sub-word. `types` and `together`
         are the encoder's."""
-        states = self.model(ids).float()
+        return self.answers(self.model(ids), mask, output_mask)
+
+    def answers(self, states: Tensor, mask: Tensor, output_mask: Tensor) -> Answers:
+        """From the last states: the pass that gave them may serve likelihoods as well."""
+        states = states.float()
         with torch.autocast(states.device.type, enabled=False):
             inside = output_mask.float()[..., None]
             mean = (states * inside).sum(1) / inside.sum(1).clamp(min=1)

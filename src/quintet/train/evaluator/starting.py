@@ -1,6 +1,7 @@
 """Where the two networks start from: the bundled encoder, a folder, a hub name, or a tiny random one.
 
 bundled:gte-small     the encoder that comes with quintet (8-bit weights; nothing is fetched)
+bundled:judge-lm      the language model that comes with quintet, on the whole numbers it is shipped with
 dir:FOLDER            BERT or Llama in safetensors under transformers' names, Llama as GGUF, or an earlier run;
                       with tokenizer.json
 hf:NAME@REVISION      the same from the hub
@@ -25,7 +26,7 @@ from quintet.models import catalog, packed_weights
 from quintet.models.folder import HEADS
 from quintet.models.hub import snapshot
 from quintet.train import tiny
-from quintet.train.evaluator import gguf, language_grid, language_network, network
+from quintet.train.evaluator import gguf, language_graph, language_grid, language_network, network
 from quintet.train.torch_parts import need
 
 Weights = dict[str, Tensor]
@@ -76,13 +77,17 @@ def open_encoder(spec: str, texts: Iterable[str]) -> EncoderStart:
 
 
 def open_language_model(spec: str, texts: Iterable[str]) -> LanguageStart:
-    scheme, _, _ = spec.partition(":")
+    scheme, _, rest = spec.partition(":")
     if scheme == "tiny":
         words = tiny.tokenizer("gpt2", texts)
         small = language_network.Shape(words.get_vocab_size(), 32, 2, 2, 1, 64)
         return LanguageStart(language_network.LanguageModel(small), words, "<|endoftext|>")
-    folder = _folder(spec)
-    found, told = _language_weights(folder, spec)
+    if scheme == "bundled":
+        folder = catalog.verify(catalog.entry(rest))
+        found, told = language_graph.weights_of(folder)
+    else:
+        folder = _folder(spec)
+        found, told = _language_weights(folder, spec)
     heads = {name: found.pop(name) for name in list(found) if name.startswith(language_grid.HEADS)}
     made = language_network.LanguageModel(_language_shape(told, found))
     made.load_state_dict(found)
@@ -101,9 +106,7 @@ def _folder(spec: str) -> Path:
     if scheme == "hf" and "@" in rest:
         name, _, revision = rest.partition("@")
         return snapshot(name, revision)
-    raise InputError(
-        f"cannot start from {spec!r}", todo="give bundled:gte-small, dir:FOLDER, hf:NAME@REVISION or tiny:"
-    )
+    raise InputError(f"cannot start from {spec!r}", todo="give bundled:NAME, dir:FOLDER, hf:NAME@REVISION or tiny:")
 
 
 def _tensors(folder: Path) -> Weights:
