@@ -8,7 +8,7 @@ import pytest
 from quintet.train import tiny
 from quintet.train.evaluator import building
 from quintet.train.evaluator.groups import HEADS, Group, Judged
-from quintet.train.evaluator.language_frame import LanguageFrame, same_case
+from quintet.train.evaluator.language_frame import LanguageFrame, context_of, same_case, shown_beside
 from quintet.train.evaluator.packing import UNKNOWN, Frame, Packed, pack
 
 LONGEST = 64
@@ -25,8 +25,12 @@ def frame(tables) -> LanguageFrame:
     return LanguageFrame(tiny.tokenizer("gpt2", [*tables.turns, *tables.sentences]), START, LONGEST)
 
 
-def split_form(head: str, grounds: str) -> tuple[str, str]:
+def split_form(head: str, grounds: str, beside: str) -> tuple[str, str]:
     """What may give way, and what stays before the output."""
+    if beside:
+        fact, turns = (beside, grounds) if head == "sel" else (grounds, beside)
+        said = "".join(f"- {turn}\n" for turn in turns.split(" [SEP] ")) if turns else ""
+        return f"{fact.strip()}\n\n{said}", "-"
     if head in ("sel", "abac", "abba"):
         return "".join(f"- {turn}\n" for turn in grounds.split(" [SEP] ")) if grounds else "", "-"
     grounds = grounds.strip()
@@ -37,16 +41,16 @@ def split_form(head: str, grounds: str) -> tuple[str, str]:
     return grounds, "\n\nTL;DR:" if grounds else "TL;DR:"
 
 
-def twin(head: str, text: Judged, tokenizer) -> tuple[list[int], list[int], int]:
+def twin(head: str, text: Judged, beside: str, tokenizer) -> tuple[list[int], list[int], int]:
     """Ids, marks, and size of the output with its line break; marks are looked up character by character."""
-    before, form = split_form(head, text.grounds)
+    before, form = split_form(head, text.grounds, beside)
     context = tokenizer.encode(before + form, add_special_tokens=False)
     early = [token for token, (at, _) in zip(context.ids, context.offsets, strict=True) if at < len(before)]
     late = context.ids[len(early) :]
     output = tokenizer.encode(" " + text.output.strip(), add_special_tokens=False)
     ids = output.ids[: LONGEST * 2 // 3 if early else LONGEST - 2 - len(late)]
     while early and 2 + len(early) + len(late) + len(ids) > LONGEST:
-        early.pop(0 if head in ("sel", "abac", "abba") else -1)
+        early.pop(0 if beside or head in ("sel", "abac", "abba") else -1)
     lead = len(text.output) - len(text.output.lstrip())
     marks = []
     for start, end in output.offsets[: len(ids)]:
@@ -66,7 +70,7 @@ def test_texts_are_packed_as_a_plain_twin_packs_them(all_groups, frame) -> None:
     cut = set()
     for number, group in enumerate(map(same_case, all_groups)):
         for text in group.texts:
-            ids, marks, size = twin(group.head, text, frame.tokenizer)
+            ids, marks, size = twin(group.head, text, shown_beside(group), frame.tokenizer)
             length = int(packed.lengths[row])
             assert packed.ids[place : place + length].tolist() == ids, text
             assert packed.marks[place : place + length].tolist() == marks, text
@@ -104,6 +108,16 @@ def test_documents_lose_their_end_and_dialogues_their_start(frame) -> None:
     assert read[0].endswith("\n\nTL;DR: yes\n")
     assert "first" not in read[1]
     assert read[1].endswith("last\n- yes\n")
+
+
+def test_half_of_the_replies_stand_after_fact_and_turns() -> None:
+    assert context_of("sel", "Hi. [SEP] Yes?", "A fact.").text == "A fact.\n\n- Hi.\n- Yes?\n-"
+    assert context_of("gro", "A fact.", "Hi. [SEP] Yes?").text == "A fact.\n\n- Hi.\n- Yes?\n-"
+    groups = [Group("sel", [Judged(f"Reply {n}.", "Hi.", 1)], beside="A fact.") for n in range(200)]
+    shown = [shown_beside(group) for group in groups]
+    assert set(shown) == {"", "A fact."}
+    assert 70 < sum(map(bool, shown)) < 130
+    assert shown == [shown_beside(group) for group in groups]
 
 
 def test_case_tells_nothing_inside_a_group() -> None:

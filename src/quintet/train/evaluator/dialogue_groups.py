@@ -26,6 +26,7 @@ _CLOSINGS = (
     "", "", " what do you think?", " isn't that crazy?", " that's pretty cool.", " have you heard about that?",
     " i had no idea.",
 )  # fmt: skip
+_FACT_WORDS = 200
 # Mostly foreign replies of the same register: too many on-topic negatives teach the head to punish staying on topic.
 _WRONG_REPLIES = (
     ["random"] * 4 + ["source"] * 5 + ["same length"] * 3 + ["near", "dull", "corrupt", "repeat", "parrot", "parrot"]
@@ -65,7 +66,8 @@ def _selection_group(material: Material, by_source: dict[str, list[Dialogue]], n
         wrong = _wrong_reply(material, by_source, number, turn, kind) or material.any_turn()
         if wrong.strip().lower() != right.strip().lower():
             texts.append(Judged(material.styled(wrong), history, 0))
-    return Group("sel", texts)
+    fact = dialogue.facts[turn] if dialogue.facts else ""
+    return Group("sel", texts, beside=" ".join(fact.split()[:_FACT_WORDS]))
 
 
 def _wrong_reply(
@@ -169,7 +171,7 @@ def _used_facts(material: Material, number: int) -> Iterator[Group]:
         own = set(content_words(reply))
         scored = [(len(set(content_words(piece.text)) & own), piece.text) for piece in sentences(fact, "line")]
         shared, best = max(scored, key=lambda pair: pair[0]) if scored else (0, "")
-        grounds = best if sections and rng.random() < sections else " ".join(fact.split()[:200])
+        grounds = best if sections and rng.random() < sections else " ".join(fact.split()[:_FACT_WORDS])
         if shared < (3 if sections else 2):
             continue
         other = dialogue.turns[rng.randrange(len(dialogue.turns))]
@@ -177,4 +179,4 @@ def _used_facts(material: Material, number: int) -> Iterator[Group]:
         if len(set(content_words(fact)) & set(content_words(other))) < 2:
             texts.append(Judged(material.styled(other), grounds, 0))
         texts.append(Judged(material.styled(material.near_turn(number, turn)), grounds, 0))
-        yield Group("gro", texts)
+        yield Group("gro", texts, beside=TURN_MARK.join(dialogue.turns[max(0, turn - 3) : turn]))

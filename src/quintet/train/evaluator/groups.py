@@ -51,6 +51,9 @@ class Group(NamedTuple):
     texts: list[Judged]
     ranked: bool = True
     """Whether texts with higher labels are to be put above those with lower ones."""
+    beside: str = ""
+    """What else a language model may be shown: the fact of a reply (sel), the turns before it (gro). The encoder is
+    not."""
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,13 @@
 
 The context has the form in which the product asks for likelihoods, by head: `DOCUMENT\\n\\nTL;DR:` for what stands
 beside a document (or alone), `- turn\\n- turn\\n-` for replies, `FACT\\n\\n-` for replies and their fact, `SLOTS\\n=>`
-for descriptions. The line break is where the model has read all of the output.
+for descriptions. Half of the replies of which both are known stand after fact and turns, as the product has them. The
+line break is where the model has read all of the output.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -28,12 +30,20 @@ class Context(NamedTuple):
     """Whether grounds that are too long lose their end; else their start."""
 
 
-def context_of(head: str, grounds: str) -> Context:
-    if head in _AFTER_TURNS:
-        text = dialogue_form(grounds.split(TURN_MARK) if grounds else ())
+def context_of(head: str, grounds: str, beside: str = "") -> Context:
+    """`beside`: the fact before turns, the turns behind a fact."""
+    if head in _AFTER_TURNS or beside:
+        turns, fact = (grounds, beside) if head in _AFTER_TURNS else (beside, grounds)
+        text = dialogue_form(turns.split(TURN_MARK) if turns else (), fact)
         return Context(text, len(text) - 1, False)
     form = {"gro": lambda fact: dialogue_form((), fact), "d2t": data_form}.get(head, summary_form)
     return Context(form(grounds), len(grounds.strip()), True)
+
+
+def shown_beside(group: Group) -> str:
+    """What stands beside the grounds of half of the groups, by chance but the same in every run."""
+    chance = hashlib.blake2b(group.texts[0].output.encode(), digest_size=1).digest()[0]
+    return group.beside if chance % 2 else ""
 
 
 def same_case(group: Group) -> Group:
@@ -57,9 +67,9 @@ class LanguageFrame:
 
     def texts(self, groups: Sequence[Group]) -> Iterator[Framed]:
         """The output's sub-words and the line break count as the output; the line break has no mark."""
-        every = [(group.head, text) for group in map(same_case, groups) for text in group.texts]
+        every = [(group, text) for group in map(same_case, groups) for text in group.texts]
         outputs = self._encoded([f" {text.output.strip()}" for _, text in every])
-        asked = [context_of(head, text.grounds) for head, text in every]
+        asked = [context_of(group.head, text.grounds, shown_beside(group)) for group, text in every]
         contexts = self._contexts(list(dict.fromkeys(asked)))
         first, last = self.tokenizer.token_to_id(self.first), self._line_break()
         for context, (_, text), found in zip(asked, every, outputs, strict=True):
