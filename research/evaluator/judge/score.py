@@ -397,7 +397,7 @@ def lm_signals(items, paras, parts, tokpath, tag, budget=65536, tiny=False, only
         Q = [q for q in Q if q[1] in only]
     pre = list(dict.fromkeys(q[2] for q in Q)); tgt = list(dict.fromkeys(q[3] for q in Q))
     pe = dict(zip(pre, [e.ids for e in tok.encode_batch(pre, add_special_tokens=False)])); te = dict(zip(tgt, [e.ids for e in tok.encode_batch([" " + t for t in tgt], add_special_tokens=False)]))
-    nl = tok.encode("\n", add_special_tokens=False).ids if m.judge else []
+    nl = tok.encode("\n", add_special_tokens=False).ids[-1:] if m.judge else []
     seq = [([bos] + pe[q[2]][-7000:], te[q[3]][:600]) for q in Q]; order = sorted(range(len(seq)), key=lambda i: len(seq[i][0]) + len(seq[i][1]))
     print("lm queued", len(seq), sum(len(a) + len(b) for a, b in seq) / 1e6, "M tokens", round(time.time() - t0, 1), flush=True)
     i = 0; tokens = {}; content = {}; read = {}

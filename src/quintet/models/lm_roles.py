@@ -45,7 +45,7 @@ class LanguageJudge:
         self.longest_output = model.max_tokens // 4
         split = model.subwords.split
         self._alone, self._after = split(_FORM).ids, split(f"\n\n{_FORM}").ids
-        (self.separator,) = split(LINE_BREAK).ids.tolist()
+        self.separator = int(split(LINE_BREAK).ids[-1])
 
     def longest_grounds(self, output: int, together: bool = False) -> int:
         return self._model.longest_context(output) - len(self._after)

@@ -63,7 +63,7 @@ class OnnxCausalLM:
         self._nothing: States = tuple(np.zeros((1, heads, 0, width), np.float32) for _ in self._names.past)
         self.taught = description.taught
         self._heads = Heads.of(folder, description)
-        self._closing = _NOTHING if self._heads is None else self.subwords.split(LINE_BREAK).ids
+        self._closing = _NOTHING if self._heads is None else self.subwords.split(LINE_BREAK).ids[-1:]
         self._path, self._packed = folder / description.file, folder / packed_weights.FILE
         self._opened: Any = None
         self._states: KeptStates[States] = KeptStates(STATE_BYTES, size)
