@@ -40,7 +40,6 @@ _ALONE: dict[str, tuple[str, str, str]] = {
     "acc.min": ("acceptability", "lowest", "worst sentence"),
     "coh.whole": ("flow", "coherence", "flow"),
     "ord.mean": ("order", "order", "order of sentences"),
-    "inp.cov": ("input", "coverage", "coverage of the input"),
     "inp.adq": ("input", "adequacy", "same meaning as the input"),
     "mr.d2t": ("record", "content", "content of the record"),
     "fact.gro": ("grounding", "grounding", "use of the fact"),

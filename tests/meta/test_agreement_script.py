@@ -62,9 +62,9 @@ def study_files(folder: Path, benchmarks: Path) -> tuple[Path, Path, Path]:
     ratings.write_bytes(gzip.compress(json.dumps(rows).encode()))
     rng = np.random.default_rng(0)
     np.savez(folder / "s.npz", __id__=np.arange(len(people)),
-             **{"inp.cov": people + rng.normal(0, 20, len(people)), "inp.adq": -people})  # fmt: skip
+             **{"acc.mean": people + rng.normal(0, 20, len(people)), "inp.adq": -people})  # fmt: skip
     (folder / "blends").mkdir()
-    table = """signals = [{ name = "inp.cov", weight = 1, mean = 50.0, sd = 20.0 }, { name = "inp.adq", weight = 0.001, mean = 0.0, sd = 1.0 }]
+    table = """signals = [{ name = "acc.mean", weight = 1, mean = 50.0, sd = 20.0 }, { name = "inp.adq", weight = 0.001, mean = 0.0, sd = 1.0 }]
 percentiles = [-5.0, 0.0, 5.0]
 """  # noqa: E501
     modes = "\n".join(f"[preservation.{mode}]\n{table}" for mode in ("full", "fast"))

@@ -12,12 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quintet.core.example import Example
+from quintet.errors import ModelError
 from quintet.metrics import metrics
 from quintet.metrics.evaluator.likelihood import grounds_of
 from quintet.metrics.evaluator.matching import content_pieces
 from quintet.metrics.evaluator.rarity import word_table
 from quintet.metrics.evaluator.reading import read_output
 from quintet.metrics.evaluator.windows import Size, _fill, choose, document_windows, output_pieces
+from quintet.models.fake_judge import FakeJudge
 from quintet.models.open import open_model
 from quintet.text.content_words import content_words, plain_words
 from quintet.text.sentences import sentences
@@ -41,6 +43,29 @@ def values(name: str, example: Example = E, **parameters: object) -> dict[str, f
 
 def heads(output: str, *grounds: str):
     return open_model("fake:judge", "judge").judge([(output, grounds)])[0]
+
+
+@pytest.mark.parametrize("together", [frozenset(), frozenset({"sel"})])
+def test_a_pair_is_read_as_its_head_wants(together: frozenset[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+    plain = FakeJudge.judge
+
+    def judge(self: FakeJudge, pairs: list, together: bool = False):
+        asked.append(together)
+        return plain(self, pairs)
+
+    monkeypatch.setattr(FakeJudge, "together", together)
+    monkeypatch.setattr(FakeJudge, "judge", judge)
+    values("response")
+    values("document")
+    assert asked == ["sel" in together, False]
+
+
+def test_heads_of_one_signal_are_read_in_one_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FakeJudge, "together", frozenset({"rel"}))
+    with pytest.raises(ModelError, match="cohd, rel, cov in two ways") as caught:
+        values("document")
+    assert "\n" not in str(caught.value)
 
 
 def test_sentences_alone() -> None:

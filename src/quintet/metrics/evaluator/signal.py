@@ -114,8 +114,13 @@ class JudgeSignal(EvaluatorSignal):
         judge.foresee(pairs, self._together(judge))
 
     def _together(self, judge: Judge) -> bool:
-        """How its heads want a pair to be read: all alike."""
-        return any(head in judge.together for head in self.heads)
+        """How its heads want a pair to be read. All alike: one pass answers them."""
+        ways = {head in judge.together for head in self.heads}
+        if len(ways) > 1:
+            raise ModelError(
+                f"{judge.identity} reads pairs for {', '.join(self.heads)} in two ways; {self.name} asks once"
+            )
+        return ways == {True}
 
     @abstractmethod
     def _asking(self, judge: Judge, example: Example) -> Asking: ...

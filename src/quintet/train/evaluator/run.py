@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from quintet.errors import InputError
+from quintet.models.lm_heads import WORDS
 from quintet.train.evaluator.groups import HEADS, Times
 from quintet.train.evaluator.language_frame import LEAST_TOKENS, LanguageFrame
 from quintet.train.evaluator.language_grid import towards
@@ -31,8 +32,6 @@ from quintet.train.recipe import Recipe
 from quintet.train.trainer import Outcome, Progress, Trainer, pick_device, plain_weights
 
 JUDGE, LANGUAGE_MODEL, LANGUAGE_JUDGE = "evaluator.judge", "evaluator.language-model", "evaluator.language-judge"
-WORDS = "words"
-"""What the head of marked words is called among the taught ones."""
 _NEIGHBOURS = "bundled:gte-small"
 """The encoder that finds them, where none is trained."""
 
