@@ -348,8 +348,9 @@ def emb_signals(items, paras, path, tokpath, tag, judge=False, layers=(9, 12)):
 
 # ------------------------------------------------------------------ language model
 DOC = ("con", "nli", "words", "cohd", "rel", "cov")
-READ = {"doc": DOC, "alone": ("acc", "coh"), "dlg": ("sel", "gro"), "h12": ("sel",), "f": ("gro",), "mr": ("d2t",), "inp": ("adq",), "refm": ("adq",)}
-"""Heads that are read in a form (`rd.FORM.HEAD`). `dlg` is the product's; `h12` and `f` are what sel and gro were taught with."""
+READ = {"doc": DOC, "sent": DOC[:3], "alone": ("acc", "coh"), "dlg": ("sel", "gro"), "h12": ("sel",), "f": ("gro",), "mr": ("d2t",), "inp": ("adq",), "refm": ("adq",)}
+"""Heads that are read in a form (`rd.FORM.HEAD`). `dlg` is the product's; `h12` and `f` are what sel and gro were taught with;
+`sent` (on request): every sentence by itself after the whole document, mean and lowest."""
 
 
 def forms(it, nm):
@@ -360,11 +361,11 @@ def forms(it, nm):
         return ("alone",) if "hist" not in it and "mr" not in it and "inp" not in it else ()
     if nm in ("h12", "fh12"):
         return (*(("h12",) if nm == "h12" else ()), *(("dlg",) if (nm == "fh12") == bool(it.get("fact")) else ()))
-    return {"f": ("f",), "mr": ("mr",), "out|inp": ("inp",), "alone": ("alone",), "refm": ("refm",)}.get(nm, ())
+    return {"f": ("f",), "mr": ("mr",), "out|inp": ("inp",), "alone": ("alone",), "refm": ("refm",), "sent": ("sent",)}.get(nm, ())
 
 
 @torch.no_grad()
-def lm_signals(items, paras, parts, tokpath, tag, budget=65536, tiny=False, only=None, each=None):
+def lm_signals(items, paras, parts, tokpath, tag, budget=65536, tiny=False, only=None, each=None, sents=False):
     """`each`: a file for the log-likelihood of every token given the document, and alone. With heads in the weights also what
     they say (`rd.`), of the same pass: a line break is read after the output."""
     t0 = time.time(); S = Sig(len(items)); R = Sig(len(items)); Q = []
@@ -375,7 +376,7 @@ def lm_signals(items, paras, parts, tokpath, tag, budget=65536, tiny=False, only
     for n, it in enumerate(items):
         o = it["out"]
         if "doc" in it:
-            d = " ".join(paras[it["doc"]]); Q += [(n, "doc", doc_prefix(d), o), (n, "unc", doc_prefix(""), o)]
+            d = " ".join(paras[it["doc"]]); Q += [(n, "sent", doc_prefix(d), one) for one in it["sents"] if sents]; Q += [(n, "doc", doc_prefix(d), o), (n, "unc", doc_prefix(""), o)]
             if it.get("refs"):
                 Q += [(n, "ref|out", doc_prefix(o), it["refs"][0]), (n, "out|ref", doc_prefix(it["refs"][0]), o), (n, "ref", doc_prefix(""), it["refs"][0])]
         elif "hist" in it:
@@ -428,7 +429,7 @@ def lm_signals(items, paras, parts, tokpath, tag, budget=65536, tiny=False, only
                 for f in forms(items[n], nm):
                     for h in asked[f]:
                         if h == "words":
-                            p = wp[r, len(a):len(a) + len(b)]; c = np.array([counts(z) for z in b], bool); v = p[c].mean() if c.any() else p.mean()
+                            p = wp[r, len(a):len(a) + len(b)]; read.setdefault((n, f"rd.{f}.words.low"), []).append(float(np.sort(p)[:max(1, len(p) // 5)].mean())); c = np.array([counts(z) for z in b], bool); v = p[c].mean() if c.any() else p.mean()
                         else:
                             v = en[r, 0] if h == "nli" else hd[r, TASKS.index(h)]
                         read.setdefault((n, f"rd.{f}.{h}"), []).append(float(v))
@@ -441,7 +442,7 @@ def lm_signals(items, paras, parts, tokpath, tag, budget=65536, tiny=False, only
                     tokens[f"{Q[k][1]}:{Q[k][0]}"] = own
         for r, k in enumerate(idx):
             n, nm = Q[k][0], Q[k][1]
-            if nm in ("alone", "refm"):  # only their heads are wanted
+            if nm in ("alone", "refm", "sent"):  # only their heads are wanted
                 continue
             S.put(f"{nm}.sum", n, sm[r]); S.put(f"{nm}.mean", n, sm[r] / max(1, ct[r])); S.put(f"{nm}.min", n, mn[r]); S.put("ntok" if not nm.startswith("ref") else "ntokref", n, ct[r]); S.put(f"{nm}.bad", n, bad[r] / max(1, ct[r]))
         i = j
@@ -449,6 +450,8 @@ def lm_signals(items, paras, parts, tokpath, tag, budget=65536, tiny=False, only
         names = sorted(tokens); np.savez_compressed(each, names=np.array(names), lengths=np.array([len(tokens[k]) for k in names]), values=np.concatenate([tokens[k] for k in names]))
     for (n, name), v in read.items():
         R.put(name, n, np.mean(v))
+        if name.startswith("rd.sent"):
+            R.put(f"{name}.min", n, np.min(v))
     print("lm signals", len(S.v), "read", len(R.v), round(time.time() - t0, 1), "s", flush=True)
     return {**{tag + k: v for k, v in S.v.items()}, **R.v}
 
@@ -470,5 +473,5 @@ if __name__ == "__main__":
     elif mode == "emb":
         sig = emb_signals(items, paras, weights, tokpath, tag, judge=kw.get("judge") == "1")
     else:
-        sig = lm_signals(items, paras, weights, tokpath, tag, tiny=kw.get("tiny") == "1", only=set(kw["only"].split(",")) if "only" in kw else None, each=kw.get("each"))
+        sig = lm_signals(items, paras, weights, tokpath, tag, tiny=kw.get("tiny") == "1", only=set(kw["only"].split(",")) if "only" in kw else None, each=kw.get("each"), sents=kw.get("sents") == "1")
     save(out, sig, items)
