@@ -376,7 +376,7 @@ def lm_signals(items, paras, parts, tokpath, tag, budget=65536, tiny=False, only
     for n, it in enumerate(items):
         o = it["out"]
         if "doc" in it:
-            d = " ".join(paras[it["doc"]]); Q += [(n, "sent", doc_prefix(d), one) for one in it["sents"] if sents]; Q += [(n, "doc", doc_prefix(d), o), (n, "unc", doc_prefix(""), o)]
+            d = " ".join(paras[it["doc"]]); Q += [(n, "sent", doc_prefix(d), one) for one in (it["sents"] if sents else ())]; Q += [(n, "doc", doc_prefix(d), o), (n, "unc", doc_prefix(""), o)]
             if it.get("refs"):
                 Q += [(n, "ref|out", doc_prefix(o), it["refs"][0]), (n, "out|ref", doc_prefix(it["refs"][0]), o), (n, "ref", doc_prefix(""), it["refs"][0])]
         elif "hist" in it:

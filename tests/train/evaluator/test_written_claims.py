@@ -14,6 +14,7 @@ from torch.nn import functional
 from quintet.errors import InputError
 from quintet.train.evaluator import continuing, facts, language_network, starting, written_groups
 from quintet.train.evaluator.building import groups
+from quintet.train.evaluator.groups import Times
 from quintet.train.evaluator.plain_decoding import Decoder
 from quintet.train.evaluator.tables import Continued
 
@@ -138,6 +139,10 @@ def test_claims_are_begun_and_looked_up(tables, neighbours, times) -> None:
     for group in made:
         assert [text.label for text in group.texts] == ([1, 0] if group.head == "con" else [0, 3])
         assert group.texts[0].grounds == group.texts[1].grounds
+    fewer = Times({**times._table, "con.windows": {"all": 0.0}})
+    assert not list(groups("written claims", tables, neighbours, fewer, 0))
+    every = Times({**times._table, "con.windows": {"all": 1.0}})
+    assert list(groups("written claims", tables, neighbours, every, 0)) == made, "no chance is drawn"
 
 
 def test_a_tiny_model_writes_the_same_twice(tables, times, tmp_path: Path) -> None:

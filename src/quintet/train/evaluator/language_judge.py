@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from quintet.errors import ModelError
 from quintet.train.evaluator.groups import QUESTIONS
-from quintet.train.evaluator.language_network import LanguageModel
+from quintet.train.evaluator.language_network import Branches, LanguageModel
 from quintet.train.evaluator.network import Answers
 from quintet.train.trainer import plain_weights
 
@@ -40,6 +40,12 @@ class LanguageJudge(nn.Module):
         """`output_mask` is true on the output's sub-words and the line break, the last sub-word. `types` and `together`
         are the encoder's."""
         return self.answers(self.model(ids), mask, output_mask)
+
+    def branched(self, ids: Tensor, branches: Branches, places: Tensor, mask: Tensor) -> Answers:
+        """Of texts that share rows with others: `places` says where each of their sub-words stands among all of `ids`,
+        and `mask` which of these there are (texts, longest)."""
+        states = self.model(ids, branches=branches)
+        return self.answers(states.flatten(0, 1)[places], mask, mask)
 
     def answers(self, states: Tensor, mask: Tensor, output_mask: Tensor) -> Answers:
         """From the last states: the pass that gave them may serve likelihoods as well."""

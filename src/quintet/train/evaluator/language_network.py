@@ -38,6 +38,23 @@ class Shape:
     epsilon: float = 1e-5
 
 
+@dataclass(frozen=True)
+class Branches:
+    """Rows that begin with one context and go on with several texts, none of which sees another: the context is read
+    once for all of them. (rows, length) each."""
+
+    places: Tensor
+    """A text goes on where its context ends, whatever stands between them in the row."""
+    numbers: Tensor
+    """0 for the context, 1, 2, … for its texts, -1 for padding."""
+
+    def seen(self) -> Tensor:
+        """(rows, 1, length, length): what each token attends to, of those before it."""
+        own, length = self.numbers, self.numbers.shape[1]
+        earlier = torch.ones(length, length, dtype=torch.bool, device=own.device).tril()
+        return (earlier & ((own[:, None] == 0) | (own[:, None] == own[:, :, None])))[:, None]
+
+
 class _Straight(torch.autograd.Function):
     """The second in the forward pass, the first for the gradient."""
 
@@ -124,7 +141,7 @@ class Block(nn.Module):
         self.up = RoundedLinear(width, shape.inner, bias=False)
         self.down = RoundedLinear(shape.inner, width, bias=False)
 
-    def forward(self, x: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
+    def forward(self, x: Tensor, cosines: Tensor, sines: Tensor, seen: Tensor | None = None) -> Tensor:
         rows, length, width = x.shape
         query, key, value = (
             one.reshape(rows, length, -1, self.each).transpose(1, 2)
@@ -133,7 +150,7 @@ class Block(nn.Module):
         query, key = rotated(query, cosines, sines), rotated(key, cosines, sines)
         times = self.heads // self.groups
         key, value = key.repeat_interleave(times, 1), value.repeat_interleave(times, 1)
-        mixed = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+        mixed = functional.scaled_dot_product_attention(query, key, value, seen, is_causal=seen is None)
         x = x + self.o(rounded(mixed.transpose(1, 2).reshape(rows, length, width), self.plain))
         gate, up = together(rounded(self.n2(x), self.plain), self.gate, self.up)
         out: Tensor = x + self.down(rounded(functional.silu(gate) * up, self.plain))
@@ -174,16 +191,18 @@ class LanguageModel(nn.Module):
             near = codes * scale
         return _straight(self.emb.weight, near)
 
-    def forward(self, ids: Tensor, table: Tensor | None = None) -> Tensor:
+    def forward(self, ids: Tensor, table: Tensor | None = None, branches: Branches | None = None) -> Tensor:
         """The last states. Padding on the right needs no mask: later tokens never touch earlier ones."""
         each, device = self.shape.width // self.shape.heads, ids.device
         steps = 1.0 / self.shape.theta ** (torch.arange(0, each, 2, device=device).float() / each)
-        angles = torch.arange(ids.shape[1], device=device).float()[:, None] * steps[None]
+        places = torch.arange(ids.shape[1], device=device) if branches is None else branches.places[:, None]
+        angles = places.float()[..., None] * steps
         angles = torch.cat([angles, angles], -1)
         cosines, sines = angles.cos(), angles.sin()
+        seen = None if branches is None else branches.seen()
         x = functional.embedding(ids, self.table() if table is None else table)
         for block in self.blocks:
-            x = block(x, cosines, sines)
+            x = block(x, cosines, sines, seen)
         out: Tensor = self.norm(x)
         return out
 

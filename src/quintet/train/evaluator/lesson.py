@@ -69,18 +69,23 @@ class JudgeLesson:
         self._count = np.diff(self._start, append=len(packed.groups))
         self._longest = np.maximum.reduceat(packed.lengths, self._start)
         self._pairs = _pairs(packed, self._start, self._count)
-        drawn = np.random.default_rng(seed).permutation(len(self._start))
-        held = max(1, int(len(drawn) * dev_fraction)) if dev_fraction else 0
-        self._held, self._train = drawn[:held], drawn[held:]
-        self.size, self.groups = len(self._train), len(drawn)
+        self._held, self._train = held_out(len(self._start), dev_fraction, seed)
+        self.size, self.groups = len(self._train), len(self._start)
 
     def batches(self, epoch: int, seed: int, tokens: int) -> list[list[int]]:
         rng = np.random.default_rng([seed, epoch])
-        return batches(self._longest, self._count, rng.permutation(self._train), tokens, rng)
+        return self._packed_groups(rng.permutation(self._train), tokens, rng)
+
+    def _packed_groups(self, chosen: NDArray[Any], tokens: int, rng: np.random.Generator) -> list[list[int]]:
+        return batches(self._longest, self._count, chosen, tokens, rng) if len(chosen) else []
+
+    def answers(self, network: Any, batch: Batch) -> Answers:
+        found: Answers = network(batch.ids, batch.types, batch.mask, batch.output_mask, batch.together)
+        return found
 
     def loss(self, network: nn.Module, indexes: Sequence[int], seed: int) -> Tensor:
         batch = self.batch(indexes, next(network.parameters()).device)
-        answers: Answers = network(batch.ids, batch.types, batch.mask, batch.output_mask, batch.together)
+        answers = self.answers(network, batch)
         loss = judging_loss(answers, batch, self.weights, torch.from_numpy(self._by_head).to(batch.ids.device))
         rng = Random(seed)
         if rng.random() < self.weights.masked_share:
@@ -91,13 +96,7 @@ class JudgeLesson:
 
     def batch(self, groups: Sequence[int], device: torch.device) -> Batch:
         packed, chosen = self.packed, np.asarray(groups)
-        texts, first = _ranges(self._start[chosen], self._count[chosen])
-        better, worse = [], []
-        for group, row in zip(groups, first, strict=True):
-            found = self._pairs.get(group)
-            if found is not None:
-                better.append(found[0] + row)
-                worse.append(found[1] + row)
+        texts, first = ranges(self._start[chosen], self._count[chosen])
         length = int(packed.lengths[texts].max())
         columns = np.arange((length + 7) // 8 * 8)[None]
         sizes, outputs = packed.lengths[texts][:, None], packed.outputs[texts][:, None]
@@ -110,23 +109,30 @@ class JudgeLesson:
             "mask": mask,
             "output_mask": (columns >= begin) & (columns < begin + outputs),
             "marks": np.where(mask, packed.marks[places], UNKNOWN),
-            "heads": packed.heads[texts].astype(np.int64),
-            "labels": packed.labels[texts],
-            "better": np.concatenate([np.zeros(0, np.int64), *better]),
-            "worse": np.concatenate([np.zeros(0, np.int64), *worse]),
-            "together": self._together[packed.heads[texts]],
+            **self._asked_of(groups, texts, first),
         }
         return Batch(**{name: torch.from_numpy(array).to(device) for name, array in arrays.items()})
+
+    def _asked_of(self, groups: Sequence[int], texts: NDArray[Any], first: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """What a batch holds besides its sub-words; `first`: the first row of each group."""
+        pairs = [(self._pairs[group], row) for group, row in zip(groups, first, strict=True) if group in self._pairs]
+        heads = self.packed.heads[texts]
+        return {
+            "heads": heads.astype(np.int64),
+            "labels": self.packed.labels[texts],
+            "better": np.concatenate([np.zeros(0, np.int64), *(found[0] + row for found, row in pairs)]),
+            "worse": np.concatenate([np.zeros(0, np.int64), *(found[1] + row for found, row in pairs)]),
+            "together": self._together[heads],
+        }
 
     def dev_scores(self, network: nn.Module) -> dict[str, float]:
         """Share of held-out pairs in the right order by head, of entailment labels; `score` is their mean."""
         right: Counter[str] = Counter()
         all_of: Counter[str] = Counter()
         device = next(network.parameters()).device
-        order = np.sort(self._held)
-        for groups in batches(self._longest, self._count, order, 32768, np.random.default_rng(0)) if len(order) else ():
+        for groups in self._packed_groups(np.sort(self._held), 32768, np.random.default_rng(0)):
             batch = self.batch(groups, device)
-            answers: Answers = network(batch.ids, batch.types, batch.mask, batch.output_mask, batch.together)
+            answers = self.answers(network, batch)
             asked = _asked(answers, batch).float().cpu().numpy()
             guessed = answers.entailment.argmax(-1).cpu().numpy()
             heads, labels = batch.heads.cpu().numpy(), batch.labels.cpu().numpy()
@@ -141,7 +147,14 @@ class JudgeLesson:
         return {"score": float(np.mean(list(figures.values()))), **figures} if figures else {}
 
 
-def _ranges(start: NDArray[Any], count: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def held_out(count: int, fraction: float, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Which are held out and which are trained on, of so many."""
+    drawn = np.random.default_rng(seed).permutation(count)
+    held = max(1, int(count * fraction)) if fraction else 0
+    return drawn[:held], drawn[held:]
+
+
+def ranges(start: NDArray[Any], count: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """All rows of the groups, one after another, and where each group then begins."""
     first = np.cumsum(count) - count
     return np.repeat(start - first, count) + np.arange(count.sum()), first

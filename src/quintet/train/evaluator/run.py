@@ -25,6 +25,7 @@ from quintet.train.evaluator.language_texts import readings, tokenised
 from quintet.train.evaluator.lesson import JudgeLesson, Weights
 from quintet.train.evaluator.packing import UNKNOWN, Frame, Packed
 from quintet.train.evaluator.preparing import Corpus, Run, all_texts, prepared, read_corpus, shards
+from quintet.train.evaluator.shared_lesson import SharedLesson
 from quintet.train.evaluator.shipping import Heads, Made, read_together, ship_evaluator, ship_language_model
 from quintet.train.evaluator.starting import EncoderStart, LanguageStart, open_encoder, open_language_model
 from quintet.train.opening import check_positions
@@ -118,7 +119,9 @@ def _language_judge(run: Run) -> Result:
     taught = _taught(packed, heads)
     # Masked words are the encoder's.
     weights = replace(_weights(recipe.model.options), masked_share=0.0)
-    judged = JudgeLesson(packed, weights, recipe.data.dev_fraction, recipe.data.seed, 0, 0, output_last=True)
+    judged = SharedLesson(
+        packed, weights, recipe.data.dev_fraction, recipe.data.seed, int(options.get("row_tokens", 0))
+    )
     reading = _reading_lesson(run, start, corpus)
     lesson = LanguageJudgeLesson(judged, reading, float(options.get("judged_share", 0.7)))
     _fuse(run, start)

@@ -16,8 +16,10 @@ _NEAR = (45, 60, 75, 110)
 def written_claims(material: Material, part: int, parts: int) -> Iterator[Group]:
     """con and nli: what the document says above what only the language model says; new words are marked."""
     tables, rng = material.tables, material.rng
-    share = material.times.of("nli.written", "all")
+    share, beside = material.times.of("nli.written", "all"), material.times.of("con.windows", "all")
     for made in tables.continued[part::parts]:
+        if beside < 1 and rng.random() >= beside:
+            continue
         document = tables.documents[made.document]
         known, true = facts.Known(document.text), made.claim
         sure = facts.supported(true, known)
