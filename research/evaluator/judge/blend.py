@@ -1,4 +1,4 @@
-"""Blends of release candidate 3: which signals, chosen on validation sets; constants, percentiles; the one look at the test sets.
+"""Blends of release candidate 4: which signals, chosen on validation sets; constants, percentiles; the one look at the test sets.
 
 python -m judge.blend val|toml|look FOLDER  (FOLDER holds the signal files that score.py and surface.py wrote)
 """
@@ -34,28 +34,28 @@ TEST["dlg.understandability"] = [("topical", "understandability", 0), ("persona"
 TEST["text.grammaticality"] = [("lqual", "grammar", 0)]
 
 PRES = "emb0.inp.F12 emb0.inp.cos inp.adq"
-CON = "0.5*nli.b1 0.5*con.b1 0.5*tok.sent lm.doc.mean sf.cov2 emb0.doc.Pc12"
+CON = "0.5*nli.b1 0.5*con.b1 0.5*tok.sent 0.5*rd.doc.nli 0.5*rd.doc.con 0.5*rd.doc.words lm.doc.mean sf.cov2 emb0.doc.Pc12"
 CONF = "0.5*nli.b1 0.5*con.b1 0.5*tok.sent sf.cov2 emb0.doc.Pc12"
 BL = {
-    "sum.coherence": "lm.doc.mean pmi.doc.mean cohd.b1 coh.whole",
+    "sum.coherence": "lm.doc.mean pmi.doc.mean cohd.b1 coh.whole rd.alone.coh",
     "sum.consistency": CON,
-    "sum.fluency": "0.5*acc.mean 0.5*acc.whole lm.doc.mean",
-    "sum.relevance": "emb0.doc.cos cov.b1 emb0.refm.Rc9 lm.doc.mean",
+    "sum.fluency": "acc.mean rd.alone.acc lm.doc.mean",
+    "sum.relevance": "emb0.doc.cos cov.b1 emb0.refm.Rc9 lm.doc.mean rd.doc.cov",
     "dlg.naturalness": "acc.whole lm.ctx.mean pmi.ctx.mean sel.h3",
     "dlg.coherence": "sel.h3 pmi.h12.mean emb0.hist1.cos",
     "dlg.engagingness": "sel.h3 sf.idfsumlog pmi.ctx.log",
     "dlg.groundedness": "sf.fact.idf emb0.fact.cos gain.fact.sum fact.gro",
     "dlg.understandability": "sel.h3 pmi.ctx.mean lm.ctx.mean",
     "dlg.overall": "sel.h3 pmi.ctx.mean lm.ctx.mean",
-    "d2t.naturalness": "acc.mean lm.mr.mean",
-    "d2t.informativeness": "mr.d2t emb0.refm.F9 refm.adq",
+    "d2t.naturalness": "acc.mean rd.alone.acc lm.mr.mean",
+    "d2t.informativeness": "0.5*mr.d2t 0.5*rd.mr.d2t emb0.refm.F9 0.5*refm.adq 0.5*rd.refm.adq",
     "rew.preservation": PRES,
-    "rew.fluency": "0.5*acc.mean 0.5*acc.whole lm.out|inp.mean",
+    "rew.fluency": "acc.mean rd.alone.acc lm.out|inp.mean",
     "fact.consistency": CON,
-    "text.grammaticality": "0.5*acc.mean 0.5*acc.whole",
-    "text.structure": "coh.whole 0.5*ord.mean",
-    "text.focus": "coh.whole",
-    "text.quality": "acc.mean coh.whole",
+    "text.grammaticality": "acc.mean rd.alone.acc",
+    "text.structure": "coh.whole rd.alone.coh 0.5*ord.mean",
+    "text.focus": "coh.whole rd.alone.coh",
+    "text.quality": "acc.mean coh.whole rd.alone.acc rd.alone.coh",
 }
 FAST = {
     **BL,
@@ -70,8 +70,13 @@ FAST = {
     "dlg.understandability": "acc.whole sel.h3",
     "dlg.overall": "sel.h3 emb0.hist1.cos",
     "d2t.naturalness": "acc.mean acc.whole",
+    "d2t.informativeness": "mr.d2t emb0.refm.F9 refm.adq",
     "rew.fluency": "0.5*acc.mean 0.5*acc.whole",
     "fact.consistency": CONF,
+    "text.grammaticality": "0.5*acc.mean 0.5*acc.whole",
+    "text.structure": "coh.whole 0.5*ord.mean",
+    "text.focus": "coh.whole",
+    "text.quality": "acc.mean coh.whole",
 }
 
 
@@ -164,7 +169,24 @@ def study(test=False):
                 S.sig.setdefault(k, np.full(S.n, np.nan, np.float32))[i] = z[k]
         derive(S.sig)
     finish(S.sig)
+    return S if test else scored(S)
+
+
+def scored(S):
+    """Only items that the language model has read: where it is slow, not all are."""
+    only = np.isfinite(S.sig["lm.ntok"])
+    S.all_of = {name: int((S.set == name).sum()) for name in np.unique(S.set)}
+    S.set = np.where(only, S.set, "")
+    for k, i in S.idx.items():
+        S.idx[k], S.y[k] = i[only[i]], S.y[k][only[i]]
     return S
+
+
+def levels(v, weights):
+    """The 0th, 5th, ... 100th percentile; a set counts by all of its items, of which some are here."""
+    order = np.argsort(v)
+    v, w = v[order], weights[order]
+    return np.interp(np.linspace(0, 1, 21), (np.cumsum(w) - w) / (w.sum() - w[-1]), v)
 
 
 def all_constants(S):
@@ -185,7 +207,9 @@ def all_constants(S):
             b = parse(X[dim])
             if dim in VAL:
                 k = consts(S, dim, b)
-                v = np.concatenate([score(S, b, s, k)[S.set == s] for s in sorted({c[0] for c in VAL[dim]})])
+                sets = sorted({c[0] for c in VAL[dim]})
+                v = np.concatenate([score(S, b, s, k)[S.set == s] for s in sets])
+                w = np.concatenate([np.full((S.set == s).sum(), S.all_of[s] / (S.set == s).sum()) for s in sets])
                 src = "validation: " + ", ".join(sorted({c[0] for c in VAL[dim]}))
             else:
                 m = st == ("d2t" if dim.startswith("d2t") else "fact")
@@ -193,8 +217,9 @@ def all_constants(S):
                     m = m & (np.arange(len(m)) % 3 != 1)  # texts of other records: generators never stray that far
                 k = {n: (float(np.nanmean(g[n][m])), float(np.nanstd(g[n][m]))) for n, _ in b}
                 v = sum(w * np.nan_to_num((g[n][m] - k[n][0]) / k[n][1]) for n, w in b)
+                w = np.ones(len(v))
                 src = "items made from training corpora"
-            out[(dim, mode)] = (b, k, v, src)
+            out[(dim, mode)] = (b, k, levels(v / sum(x for _, x in b), w), src)
     return out
 
 
@@ -210,9 +235,7 @@ def toml(S, C, out):
     for dim in BL:
         t, _, name = dim.partition(".")
         for mode in ("full", "fast"):
-            b, k, v, src = C[(dim, mode)]
-            tot = sum(w for _, w in b)
-            q = np.nanpercentile(v / tot, np.linspace(0, 100, 21))
+            b, k, q, src = C[(dim, mode)]
             L = [f"[{name}.{mode}]", f'constants_from = "{src}"']
             if dim in VAL:
                 L.append(f"validation_spearman = {np.nanmean([S.corr(score(S, b, c[0], k), c) for c in VAL[dim]]):.3f}")
@@ -229,7 +252,7 @@ def toml(S, C, out):
             files.setdefault(TASK[t], []).append("\n".join(L))
     for f, parts in files.items():
         open(f"{out}/{f}.toml", "w").write(
-            "# Release candidate 3. Blend = weighted mean of (signal - mean) / sd; a missing signal counts 0. Signals are defined in README.md.\n\n"
+            "# Release candidate 4. Blend = weighted mean of (signal - mean) / sd; a missing signal counts 0. Signals are defined in README.md.\n\n"
             + "\n".join(parts)
         )
 
