@@ -38,11 +38,12 @@ def gather(data: str | None, study: Study | None, models: Models, limit: int | N
         scored = (
             product(benchmark, dims, False, models, True) if study is None else study.blended(benchmark, dims, False)
         )
+        read = slice(None) if study is None or not scored else study.read(benchmark)
         for rated, blended in scored.items():
             task, dimension = benchmark.answered_by(rated)
             where = f"{task} {dimension}"
             short = name.removeprefix("dstc10/") + ("" if rated == dimension else f" ({rated})")
-            found.setdefault(where, {})[short] = (blended.value, standing(benchmark.ratings[rated]))
+            found.setdefault(where, {})[short] = (blended.value[read], standing(benchmark.ratings[rated])[read])
     return found
 
 

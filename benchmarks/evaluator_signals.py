@@ -186,6 +186,12 @@ class Study:
                 found[rated] = self._one(table, here)
         return found
 
+    def read(self, benchmark: Benchmark) -> npt.NDArray[np.bool_]:
+        """Which rows the language model has read: where it is slow, not all are."""
+        name, _, start = STUDY_SETS.get(benchmark.name, "").partition("@")
+        here = np.flatnonzero(self._sets == name)[int(start or 0) :][: len(benchmark)]
+        return np.isfinite(self._signals["lm.ntok"][here])
+
     def _same(self, benchmark: Benchmark, here: npt.NDArray[np.intp]) -> bool:
         """Whether one of the study's columns of ratings is one of ours, row by row."""
         if len(here) != len(benchmark) or not len(here):
@@ -232,11 +238,10 @@ def _derive(signals: dict[str, Floats]) -> None:
         return
     number, alone = signals["lm.ntok"], signals["lm.unc.sum"]
     for kind in ("sum", "mean"):
-        if f"lm.fh12.{kind}" in signals:
-            both = np.where(
-                np.isfinite(signals[f"lm.fh12.{kind}"]), signals[f"lm.fh12.{kind}"], signals[f"lm.h12.{kind}"]
-            )
-            signals.setdefault(f"lm.ctx.{kind}", both)
+        if f"lm.h12.{kind}" in signals:
+            turns = signals[f"lm.h12.{kind}"]
+            facts = signals.get(f"lm.fh12.{kind}", np.full_like(turns, np.nan))
+            signals.setdefault(f"lm.ctx.{kind}", np.where(np.isfinite(facts), facts, turns))
     for given in ("doc", "mr", "h1", "h3", "h12", "ctx"):
         if f"lm.{given}.sum" in signals:
             gain = signals[f"lm.{given}.sum"] - alone
