@@ -18,6 +18,7 @@ from safetensors.torch import load_file
 
 from quintet.train import recipe as recipes
 from quintet.train.evaluator.language_grid import save_parts
+from quintet.train.evaluator import run
 from quintet.train.evaluator.run import JUDGE, carry_out
 from quintet.train.evaluator.starting import WEIGHTS
 
@@ -51,6 +52,17 @@ def recipe_of(name, args):
     return replace(found, data=replace(found.data, options=options, sources=sources), train=plan)
 
 
+def fit_until(moment):
+    """Preparing takes as long as it takes; training gets what is left of the time."""
+    fit = run._fit
+
+    def fitted(own, *rest):
+        left = moment - time.time(); say("training for", round(left), "seconds")
+        plan = replace(own.recipe.train, seconds=max(1.0, left))
+        return fit(replace(own, recipe=replace(own.recipe, train=plan)), *rest)
+    run._fit = fitted
+
+
 def train(found, args, out):
     last = [0.0]
 
@@ -58,6 +70,8 @@ def train(found, args, out):
         if time.time() - last[0] > 10:
             last[0] = time.time(); say(found.name, *told)
     data = Path(recipes.__file__).parent / "recipes" / "smoke_rows" if args.smoke else args.corpora
+    if args.until:
+        fit_until(args.until)
     made = carry_out(found, data, out, True, args.device, progress, False)
     say(found.name, "done", made.items, "examples", made.steps, "steps", json.dumps(dict(made.figures)))
 
@@ -107,6 +121,7 @@ def main():
     parser.add_argument("--encoder-start", default="")
     parser.add_argument("--claims", default="", help="the language model that ends claims, in place of the recipes'")
     parser.add_argument("--steps", type=int, default=0); parser.add_argument("--seconds", type=float, default=0)
+    parser.add_argument("--until", type=float, default=0, help="train until this moment (seconds since 1970), for a machine on loan")
     parser.add_argument("--share", type=float, default=1.0, help="of every source: for trying it out")
     parser.add_argument("--processes", type=int, default=0); parser.add_argument("--device", default="auto")
     parser.add_argument("--smoke", action="store_true", help="the recipes' tiny runs")
