@@ -12,7 +12,9 @@ DOCUMENT = (
 )
 TRUE, FALSE = "The council will close the old bridge.", "The council will open a new airport."
 GOLDEN_HEADS = {"con": 2.1116, "acc": 1.207, "sel": 1.6933}
-GOLDEN_MEAN = -1.1297
+GOLDEN_MEAN = -1.3387
+GOLDEN_READ = {TRUE: {"con": 0.628, "adq": 1.186, "acc": 0.649}, FALSE: {"con": -3.437, "adq": -2.523, "acc": 0.972}}
+"""Heads of the language model, of the same texts."""
 JUDGE, LM = "bundled:evaluator", "bundled:judge-lm"
 
 
@@ -82,6 +84,17 @@ def test_golden_values():
     (scores,) = open_model(LM, "causal-lm").log_probs([(f"{DOCUMENT}\n\nTL;DR:", f" {TRUE}")])
     # A last bit can flip a rounding, and thirty layers make it larger: .14 for a sub-word, less for a mean of ten.
     assert float(scores.log_probs.mean()) == pytest.approx(GOLDEN_MEAN, abs=0.12)
+
+
+def test_golden_values_of_the_heads_of_the_language_model():
+    model = open_model(LM, "causal-lm")
+    asked = [(f"{DOCUMENT}\n\nTL;DR:", f" {text}") for text in GOLDEN_READ]
+    true, false = (scores.judgement for scores in model.log_probs(asked))
+    for found, golden in zip((true, false), GOLDEN_READ.values(), strict=True):
+        assert {name: found.heads[name] for name in golden} == pytest.approx(golden, abs=0.5)
+    assert true.entailment[0] > 0.5 > false.entailment[0]
+    # "open a new airport" against "close the old bridge".
+    assert true.words[3:7].min() > 0.5 > false.words[4:7].max()
 
 
 def test_weights_stay_within_their_limits():
