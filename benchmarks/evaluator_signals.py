@@ -175,8 +175,7 @@ class Study:
 
     def blended(self, benchmark: Benchmark, dims: Sequence[str], fast: bool) -> dict[str, Blended]:
         """None for a set that was not scored whole, or not in our order."""
-        name, _, start = STUDY_SETS.get(benchmark.name, "").partition("@")
-        here = np.flatnonzero(self._sets == name)[int(start or 0) :][: len(benchmark)]
+        here = self._rows(benchmark)
         if not self._same(benchmark, here):
             return {}
         found = {}
@@ -188,9 +187,11 @@ class Study:
 
     def read(self, benchmark: Benchmark) -> npt.NDArray[np.bool_]:
         """Which rows the language model has read: where it is slow, not all are."""
+        return np.isfinite(self._signals["lm.ntok"][self._rows(benchmark)])
+
+    def _rows(self, benchmark: Benchmark) -> npt.NDArray[np.intp]:
         name, _, start = STUDY_SETS.get(benchmark.name, "").partition("@")
-        here = np.flatnonzero(self._sets == name)[int(start or 0) :][: len(benchmark)]
-        return np.isfinite(self._signals["lm.ntok"][here])
+        return np.flatnonzero(self._sets == name)[int(start or 0) :][: len(benchmark)]
 
     def _same(self, benchmark: Benchmark, here: npt.NDArray[np.intp]) -> bool:
         """Whether one of the study's columns of ratings is one of ours, row by row."""

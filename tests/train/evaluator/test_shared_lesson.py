@@ -107,7 +107,7 @@ def test_a_row_keeps_to_its_limit(frame: LanguageFrame) -> None:
         )
         # A group that is longer by itself is still read.
         assert longest <= max(limit, 2 * alone)
-        assert [longest == size for size in [int(shared._longest_row.max())]] == [True]
+        assert longest == int(shared._longest_row.max())
 
 
 def test_groups_of_one_context_are_held_out_together(frame: LanguageFrame) -> None:
