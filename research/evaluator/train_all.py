@@ -121,7 +121,7 @@ def main():
     parser.add_argument("--encoder-start", default="")
     parser.add_argument("--claims", default="", help="the language model that ends claims, in place of the recipes'")
     parser.add_argument("--steps", type=int, default=0); parser.add_argument("--seconds", type=float, default=0)
-    parser.add_argument("--until", type=float, default=0, help="train until this moment (seconds since 1970), for a machine on loan")
+    parser.add_argument("--until", type=float, default=0, help="train until this moment (seconds since 1970)")
     parser.add_argument("--share", type=float, default=1.0, help="of every source: for trying it out")
     parser.add_argument("--processes", type=int, default=0); parser.add_argument("--device", default="auto")
     parser.add_argument("--smoke", action="store_true", help="the recipes' tiny runs")
