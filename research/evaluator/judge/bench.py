@@ -73,9 +73,14 @@ def load():
     for o in jl("newsroom_ner18/newsroom_ner18_outputs.jsonl.gz"):
         d = nd[o["doc_id"]]
         add("newsroom", 0, o["system_output"], o["scores"], o["doc_id"], doc=d["source"], refs=[d["ref_summ"]])
-    for o in jl("dialsummeval/human_judgment.jsonl.gz"):
+    told = jl("dialsummeval/human_judgment.jsonl.gz")
+    gold = {o["id"]: o["summary"] for o in told if o["model_id"] == "A"}  # A: SAMSum's reference, B and C: sentences of the dialogue, twice as long as the rest
+    for o in told:
         d = "\n".join(x.strip() for x in o["dialogue"].split("|") if x.strip())
-        add("dialsumm", 0, o["summary"], {k: mean([a[k] for a in o["annotations"]]) for k in ("consistency", "relevance", "fluency", "coherence")}, o["id"], doc=d)
+        h = {k: mean([a[k] for a in o["annotations"]]) for k in ("consistency", "relevance", "fluency", "coherence")}
+        if o["model_id"] > "C":
+            h["relevance of one length"] = h["relevance"]
+        add("dialsumm", 0, o["summary"], h, o["id"], doc=d, refs=[gold[o["id"]]] if o["model_id"] != "A" else None)
     tdocs = {re.sub(r"\W", "", i["doc"])[:120] for i in I if i["test"] and i.get("doc")}
     for o in jl("summac_parts/factcc.jsonl.gz"):
         if re.sub(r"\W", "", o["document"])[:120] not in tdocs:

@@ -311,6 +311,25 @@ def test_a_run_keeps_heads_that_its_start_has(tmp_path: Path, trained) -> None:
         assert torch.equal(came_out["emb.weight|q"], weights["emb.weight|q"])
 
 
+def test_a_mean_with_a_start_that_has_heads(tmp_path: Path, trained) -> None:
+    text = (Path(recipe.__file__).parent / "recipes" / f"{NAME}.toml").read_text(encoding="utf-8")
+    start = trained(NAME).folder.parent
+    found = {}
+    for name, options in (("learnt", ""), ("mean", "start_share = 0.25")):
+        (tmp_path / f"{name}.toml").write_text(text.replace("fuse = true", options), encoding="utf-8")
+        made = run_recipe(
+            tmp_path / f"{name}.toml", out=tmp_path / name, smoke=True, start=f"dir:{start}", device="cpu"
+        )
+        found[name] = load_file(tmp_path / name / "weights.safetensors")
+    before = load_file(start / "weights.safetensors")
+    # Heads are not rounded, so they are the mean to the last digits.
+    for head in (name for name in before if name.startswith(language_grid.HEADS)):
+        wanted = 0.25 * before[head] + 0.75 * found["learnt"][head]
+        assert torch.allclose(found["mean"][head], wanted, atol=1e-6), head
+    assert not torch.equal(found["mean"]["pool.weight"], found["learnt"]["pool.weight"])
+    assert "The weights are a mean: 0.25 of the start's" in (made.folder / "CARD.md").read_text(encoding="utf-8")
+
+
 def test_heads_of_other_questions_are_refused(tmp_path: Path, trained) -> None:
     before = trained(NAME).folder.parent
     for file in ("tokenizer.json", "config.json"):
@@ -328,7 +347,7 @@ def test_heads_of_other_questions_are_refused(tmp_path: Path, trained) -> None:
         (f"heads = {json.dumps(CHOSEN)}", 'heads = ["con", "nil"]', "data.options.heads: no head 'nil'"),
         (f"heads = {json.dumps(CHOSEN)}", 'heads = ["con", "ord", "coh"]', ""),
         ("judged_tokens = 128", "judged_tokens = 12", "judged_tokens is 12, but at least 64"),
-        ("fuse = true", "start_share = 0.5", "model.options.start_share"),
+        ("fuse = true", "start_share = 0.5", "a mean needs heads at the start"),
     ],
 )
 def test_wrong_options_are_named(old: str, new: str, message: str, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from quintet.errors import InputError
 from quintet.models.lm_heads import WORDS
@@ -86,26 +87,42 @@ def _language_model(run: Run) -> Result:
     _fuse(run, start)
     untrained = plain_weights(start.network)
     outcome = _fit(run, start.network, lesson, _key(run, corpus))
-    figures, notes = outcome.scores, [*corpus.notes, f"{len(lesson.texts)} texts."]
-    share = float(recipe.model.options.get("start_share", 0.0))
-    if share:
-        start.network.load_state_dict(towards(plain_weights(start.network), untrained, share))
-        with torch.no_grad():
-            figures = lesson.dev_scores(start.network.to(run.device))
-        start.network.to("cpu")
-        notes.append(f"The weights are a mean: {share:g} of the start's, the rest of those that were learnt.")
+    notes = [*corpus.notes, f"{len(lesson.texts)} texts."]
+    figures = _towards_start(run, start.network, untrained, lesson, notes) or outcome.scores
     made = Made(recipe, corpus.used, figures, notes)
     return Result(ship_language_model(start, run.target, made), len(lesson.texts), outcome.steps, figures)
+
+
+def _towards_start(
+    run: Run, network: Any, untrained: Mapping[str, Tensor], lesson: Any, notes: list[str]
+) -> dict[str, float] | None:
+    """Where the recipe asks for a mean with the start's weights, heads included: the network has it, its figures."""
+    share = _start_share(run.recipe)
+    if not share:
+        return None
+    own = {name: name.removeprefix(getattr(network, "body", "")) for name in untrained}
+    learnt, before = ({own[name]: value for name, value in w.items()} for w in (plain_weights(network), untrained))
+    mean = towards(learnt, before, share)
+    network.load_state_dict({name: mean[short] for name, short in own.items()}, strict=False)
+    with torch.no_grad():
+        figures: dict[str, float] = lesson.dev_scores(network.to(run.device))
+    network.to("cpu")
+    notes.append(f"The weights are a mean: {share:g} of the start's, the rest of those that were learnt.")
+    return figures
+
+
+def _start_share(recipe: Recipe) -> float:
+    return float(recipe.model.options.get("start_share", 0.0))
 
 
 def _language_judge(run: Run) -> Result:
     recipe, options = run.recipe, run.recipe.data.options
     heads = _chosen_heads(options)
-    if "start_share" in recipe.model.options:
-        raise InputError("model.options.start_share: heads fit the weights they were learnt with, not a mean")
     corpus = read_corpus(run)
     torch.manual_seed(recipe.train.seed)
     start = open_language_model(recipe.model.start, all_texts(corpus.tables))
+    if _start_share(recipe) and not start.heads:
+        raise InputError("model.options.start_share: a mean needs heads at the start, and this one has none")
     network = LanguageJudge(start.network, start.heads)
     key, frame = _key(run, corpus), LanguageFrame(start.tokenizer, start.first, _judged_tokens(options))
     packed = prepared(
@@ -125,14 +142,16 @@ def _language_judge(run: Run) -> Result:
     reading = _reading_lesson(run, start, corpus)
     lesson = LanguageJudgeLesson(judged, reading, float(options.get("judged_share", 0.7)))
     _fuse(run, start)
+    untrained = plain_weights(network)
     outcome = _fit(run, network, lesson, key)
     notes = [
         *_notes(run, corpus, packed, judged),
         f"{len(reading.texts)} texts were read beside them. Heads that were taught: {', '.join(taught)}.",
     ]
-    made = Made(recipe, corpus.used, outcome.scores, notes)
+    figures = _towards_start(run, network, untrained, lesson, notes) or outcome.scores
+    made = Made(recipe, corpus.used, figures, notes)
     folder = ship_language_model(start, run.target, made, Heads(network.head_weights(), taught))
-    return Result(folder, len(packed.labels), outcome.steps, outcome.scores)
+    return Result(folder, len(packed.labels), outcome.steps, figures)
 
 
 def _chosen_heads(options: Mapping[str, Any]) -> tuple[str, ...]:
