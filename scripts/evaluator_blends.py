@@ -42,6 +42,7 @@ _ALONE: dict[str, tuple[str, str, str]] = {
     "ord.mean": ("order", "order", "order of sentences"),
     "inp.adq": ("input", "adequacy", "same meaning as the input"),
     "mr.d2t": ("record", "content", "content of the record"),
+    "mr.said": ("record-values", "said", "values of the record"),
     "fact.gro": ("grounding", "grounding", "use of the fact"),
     "refm.adq": ("reference", "adequacy", "same meaning as the references"),
     "cov2": ("overlap", "bigrams", "pairs of words from the document"),

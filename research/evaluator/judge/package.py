@@ -30,7 +30,7 @@ NAMES = {
     "back": "con.b1 nli.b1 tok.b1 rd.doc.con rd.doc.nli rd.doc.words rd.doc.cov lm.doc.mean pmi.doc.mean",
     "hist": f"{ALONE} sel.h1 sel.h3 lm.h12.mean lm.ctx.mean pmi.h12.mean pmi.h12.sum pmi.h12.log pmi.ctx.mean pmi.ctx.sum pmi.ctx.log rd.dlg.sel emb.hist1.cos emb.hist1.F12 emb.hist1.Pc12",
     "fact": "fact.idf emb.fact.cos emb.fact.Pc12 gain.fact.sum fact.gro rd.dlg.gro",
-    "mr": f"{ALONE} lm.mr.mean pmi.mr.mean mr.d2t rd.mr.d2t",
+    "mr": f"{ALONE} lm.mr.mean pmi.mr.mean mr.d2t rd.mr.d2t mr.said",
     "inp": f"{ALONE} lm.inp.mean inp.adq rd.inp.adq emb.inp.Pc12 emb.inp.Rc12 emb.inp.F12 emb.inp.cos",
 }
 """By what an item has; `back`: the first reference judged beside the output, which says what of it the output covers."""

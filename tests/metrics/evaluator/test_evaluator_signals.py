@@ -266,3 +266,27 @@ def test_separators_in_a_text_are_text() -> None:
     plain = dataclasses.replace(E, output="Fine. The council met.")
     for name in ("support", "response", "document"):
         assert values(name, forged) != values(name, plain)
+
+
+RECORD = "inform(name='red door cafe',area='north bay',kidsallowed=no,price=moderate)"
+
+
+@pytest.mark.parametrize(
+    ("output", "said", "unsaid"),
+    [
+        ("Red Door Cafe in North Bay is moderately priced; kids are not allowed.", 1.0, []),
+        ("Red Door Cafe is in the north.", (1 + 0.5 + 0 + 0) / 4, ["no", "moderate"]),
+        ("Hello.", 0.0, ["red door cafe", "north bay", "no", "moderate"]),
+    ],
+)
+def test_values_of_a_record(output: str, said: float, unsaid: list[str]) -> None:
+    (row,) = build("record-values").score([Example(output, source=RECORD)])
+    assert row["said"].value == pytest.approx(said)
+    assert [RECORD[span.start : span.end] for span in row["said"].spans] == unsaid
+    assert all(span.field == "source" and span.note == "not said" for span in row["said"].spans)
+
+
+def test_a_text_without_values_gives_no_number() -> None:
+    (row,) = build("record-values").score([Example("Hello.", source="The cafe is in the north.")])
+    assert row["said"].missing
+    assert row["said"].flags == ("no values in source",)

@@ -25,6 +25,7 @@ _SIGNALS = {
     "input": ("judged_beside:InputFit", "A rewrite beside its input: adequacy"),
     "record": ("judged_beside:RecordFit", "A text beside its record"),
     "reference": ("judged_beside:ReferenceFit", "Means the same as the references"),
+    "record-values": ("record_values:RecordValues", "Values of the record that are said"),
     "overlap": ("counted:Overlap", "Pairs of words that stand in the document"),
     "information": ("counted:Information", "How much is said, by the rarity of the words"),
     "fact-words": ("counted:FactWords", "Words shared with the fact, by their rarity"),
