@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import csv, gzip, io, json, lzma, os, random, re, sys
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(os.environ.get("QUINTET_DATA", "../shared/benchmarks"))
@@ -86,7 +87,9 @@ def load():
         if re.sub(r"\W", "", o["document"])[:120] not in tdocs:
             add("factcc", 0, o["claim"], {"consistency": o["label"]}, doc=o["document"])
     for o in jl("summac_parts/polytope.jsonl.gz"):
-        add("polytope", 0, o["claim"], {"consistency": int(o["inaccuracy_label"] and o["addition_label"]), "relevance": o["omission_label"], "nored": o["duplication_label"]}, o["ID"], doc=o["document"])
+        e = Counter(o["errors"])  # CNN/DM summaries of 64 ± 20 words with the errors that people marked: relevance is what is left out and what is needless
+        wrong = e["Inaccuracy_internal"] + e["Inaccuracy_external"] + e["Positive_Negative_Aspect"]
+        add("polytope", 0, o["claim"], {"consistency": -wrong, "relevance": -e["Omission"] - e["Addition"], "flow": -e["Duplication"]}, re.sub(r"\W", "", o["document"])[:120], doc=o["document"])
     xd = {o["bbcid"]: o["document"] for o in jl("xsum_faith/xsum_docs.jsonl.gz")}
     xs, fa = {}, {}
     for r in cs("xsum_faith/hallucination_annotations_xsum_summaries.csv.gz"):

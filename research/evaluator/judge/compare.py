@@ -1,6 +1,7 @@
-"""Signals of several runs beside one another, on the validation items that all of them have.
+"""Blends beside one another on the same validation items: each cell, the mean, and the difference with a bootstrap interval.
 
-python -m judge.compare HUMAN.json.gz NAME=FILE.npz[,FILE.npz…] … [DIMENSION:BLEND …]   (a blend as in blend.py; default: likelihoods)
+python -m judge.compare HUMAN.json.gz FILE.npz… DIMENSION [--length] BLEND BLEND …   (a blend: `0.5*acc.mean coh.whole`; each is compared with the first)
+By the z-scores of each set, so that blends are compared and not their constants; --length holds the number of words constant.
 """
 from __future__ import annotations
 
@@ -8,38 +9,46 @@ import sys, warnings
 
 import numpy as np
 
-from .blend import derive, finish, parse
-from .study import VAL, Study, spear
+from .study import VAL, Study, correlation, parse
 
-LIKELIHOODS = (
-    "sum.consistency:lm.doc.mean", "sum.coherence:lm.doc.mean", "sum.fluency:lm.doc.mean", "sum.relevance:lm.doc.mean",
-    "dlg.coherence:pmi.h12.mean", "dlg.overall:pmi.h12.mean", "dlg.engagingness:pmi.h12.sum",
-)
+RESAMPLES = 500
 
 
-def corr(S, x, cell, common):
-    name, key, by = cell; i, y = S.idx[(name, key)], S.y[(name, key)]; ok = common[i]; i, y = i[ok], y[ok]
-    if len(i) < 20:
-        return np.nan
-    return np.nanmean([spear(x[i][S.g[i] == g], y[S.g[i] == g]) for g in set(S.g[i])]) if by else spear(x[i], y)
+def values(study, dimension, blend, held):
+    """Correlation of each cell, and of each resample of it; resampled alike for every blend."""
+    means, samples = [], []
+    for place, cell in enumerate(VAL[dimension]):
+        at, y, groups = study.cell(cell)
+        x = study.blend(blend, cell[0])[at]; h = None if held is None else held[at]; rng = np.random.default_rng(place)
+        means.append(correlation(x, y, groups, h))
+        if groups:
+            each = np.array([correlation(x[g], y[g], None, None if h is None else h[g]) if len(g) >= 20 else correlation(x[g], y[g], [np.arange(len(g))], None if h is None else h[g]) for g in groups])
+            samples.append([np.nanmean(each[rng.integers(0, len(each), len(each))]) for _ in range(RESAMPLES)])
+        else:
+            drawn = [rng.integers(0, len(x), len(x)) for _ in range(RESAMPLES)]
+            samples.append([correlation(x[k], y[k], None, None if h is None else h[k]) for k in drawn])
+    return np.array(means), np.array(samples)
 
 
-def blended(S, blend, name, common):
-    """z-scores of the set's common items: no constants, so that runs are compared and not their constants."""
-    out = np.full(S.n, np.nan); own = (S.set == name) & common
-    z = lambda x: (x - np.nanmean(x)) / (np.nanstd(x) + 1e-9)
-    out[own] = sum(w * np.nan_to_num(z(S.sig[n][own].astype(float))) for n, w in blend)
-    return out
+def main(human, *rest):
+    files = [one for one in rest if one.endswith(".npz")]
+    held = "--length" in rest
+    dimension, *blends = [one for one in rest if not one.endswith(".npz") and one != "--length"]
+    study = Study(human, files)
+    length = study.signals["length"] if held else None
+    cells = ", ".join(f"{name} {rating}" for name, rating, _ in VAL[dimension])
+    print(f"{dimension}: {cells}" + ("; length held constant" if held else ""))
+    first = None
+    for text in blends:
+        means, samples = values(study, dimension, parse(text), length)
+        row = f"{np.nanmean(means):.3f}  " + " ".join(f"{m:.2f}" for m in means)
+        if first is not None:
+            low, high = np.nanpercentile(np.nanmean(samples - first[1], axis=0), [2.5, 97.5])
+            row += f"  difference {np.nanmean(means - first[0]):+.3f} [{low:+.3f}, {high:+.3f}]"
+        first = first or (means, samples)
+        print(f"{row}  {text}")
 
 
 if __name__ == "__main__":
     warnings.filterwarnings("ignore")
-    runs = {}
-    for told in (one for one in sys.argv[2:] if "=" in one):
-        name, _, files = told.partition("="); S = runs[name] = Study(sys.argv[1], files.split(","))
-        derive(S.sig); finish(S.sig)
-    for row in [one for one in sys.argv[2:] if "=" not in one] or LIKELIHOODS:
-        dim, _, text = row.partition(":"); blend = parse(text)
-        common = np.all([np.isfinite(S.sig[n]) for S in runs.values() for n, _ in blend], axis=0)
-        figures = {name: np.nanmean([corr(S, blended(S, blend, c[0], common), c, common) for c in VAL[dim]]) for name, S in runs.items()}
-        print(f"{dim:18s} {text[:50]:50s}", " ".join(f"{name} {value:.3f}" for name, value in figures.items()), f"(n={int(common.sum())})")
+    main(*sys.argv[1:])

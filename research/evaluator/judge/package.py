@@ -17,6 +17,7 @@ from quintet.metrics.evaluator.matching import content_pieces, nearest
 from quintet.metrics.evaluator.reading import read_document, read_output
 from quintet.models.memo import forget_all
 from quintet.models.open import open_model
+from quintet.text.content_words import plain_words
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "scripts"))
 from evaluator_blends import signal  # noqa: E402
@@ -115,6 +116,7 @@ def main(file, out, part, parts_):
                 column = values.setdefault(name, {})
                 column.update({base + k: v for k, v in zip(which, found, strict=True)})
             asked = {kind: list(range(len(own)))}
+            put("length", asked[kind], [len(plain_words(one.output)) for one in examples])
             for more in ("refs", "fact"):
                 asked[more] = [k for k, i in enumerate(own) if i.get(more)]
             words = {}

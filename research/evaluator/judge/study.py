@@ -1,4 +1,4 @@
-"""Correlations of signals and blends with ratings. Test sets are only read with look=True."""
+"""Correlations of signals and blends with ratings, on validation sets; test sets are looked at by benchmarks/agreement.py alone."""
 from __future__ import annotations
 
 import gzip, json
@@ -6,26 +6,49 @@ import gzip, json
 import numpy as np
 from scipy.stats import rankdata
 
+_FLUENCY = [("newsroom", "fluency", 1), ("dialsumm", "fluency", 1), ("simp_da", "fluency", 0), ("simp_struct", "grammaticality", 0)]
+_COHERENCE = [("newsroom", "coherence", 1), ("dialsumm", "coherence", 1)]
 VAL = {
     "sum.consistency": [("xsumfaith", "consistency", 0), ("factcc", "consistency", 0), ("polytope", "consistency", 0), ("dialsumm", "consistency", 1), ("wice", "consistency", 0)],
-    "sum.coherence": [("newsroom", "coherence", 1), ("dialsumm", "coherence", 1)],
-    "sum.fluency": [("newsroom", "fluency", 1), ("dialsumm", "fluency", 1), ("simp_da", "fluency", 0), ("simp_struct", "grammaticality", 0)],
-    "sum.relevance": [("newsroom", "relevance", 1), ("newsroom", "informativeness", 1), ("dialsumm", "relevance", 1)],
+    "sum.coherence": _COHERENCE,
+    "sum.fluency": _FLUENCY,
+    "sum.relevance": [("newsroom", "relevance", 1), ("newsroom", "informativeness", 1), ("dialsumm", "relevance of one length", 1), ("polytope", "relevance", 1)],
     "dlg.coherence": [("convai2_grade", "relevance", 0), ("dd_grade", "relevance", 0), ("empathetic_grade", "relevance", 0), ("dd_zhao", "relevance", 0), ("gupta", "overall", 0), ("persona_zhao", "overall", 0), ("humod", "relevance", 0), ("dstc7", "relevance", 0)],
     "dlg.naturalness": [("dd_zhao", "grammar", 0), ("humod", "language_usage", 0), ("persona_see", "fluency", 0), ("persona_see", "make_sense", 0), ("dstc7", "overall", 0), ("dd_zhao", "overall", 0)],
     "dlg.engagingness": [("pe_utt", "engagingness", 0), ("pe_dd", "engagingness", 0), ("dd_zhao", "content", 0), ("dstc7", "informativeness", 0), ("persona_see", "interest", 0), ("persona_see", "enjoy", 0)],
     "dlg.overall": [("dd_zhao", "overall", 0), ("persona_zhao", "overall", 0), ("gupta", "overall", 0), ("dstc7", "overall", 0)],
-    "pres": [("simp_da", "meaning", 0), ("simp_struct", "meaning", 0)],
+    "dlg.understandability": [("persona_see", "make_sense", 0), ("dd_zhao", "grammar", 0), ("dd_zhao", "relevance", 0), ("convai2_grade", "relevance", 0), ("empathetic_grade", "relevance", 0)],
+    "fact.consistency": [("factcc", "consistency", 0), ("wice", "consistency", 0), ("xsumfaith", "consistency", 0)],
+    "rew.preservation": [("simp_da", "meaning", 0), ("simp_struct", "meaning", 0)],
+    "rew.fluency": [("simp_da", "fluency", 0), ("simp_struct", "grammaticality", 0)],
+    "text.grammaticality": _FLUENCY,
+    "text.structure": _COHERENCE,
+    "text.focus": _COHERENCE,
+    "text.quality": [*_COHERENCE, *_FLUENCY],
 }
-TEST = {
-    "sum.coherence": [("summeval", "coherence", 1)], "sum.consistency": [("summeval", "consistency", 1), ("qags_cnn", "consistency", 0), ("qags_xsum", "consistency", 0)],
-    "sum.fluency": [("summeval", "fluency", 1)], "sum.relevance": [("summeval", "relevance", 1)],
-    "dlg.naturalness": [("topical", "naturalness", 0), ("persona", "naturalness", 0)], "dlg.coherence": [("topical", "coherence", 0), ("persona", "coherence", 0)],
-    "dlg.engagingness": [("topical", "engagingness", 0), ("persona", "engagingness", 0)], "dlg.groundedness": [("topical", "groundedness", 0), ("persona", "groundedness", 0)],
-    "dlg.overall": [("topical", "overall", 0), ("persona", "overall", 0), ("fed_turn", "Overall", 0)],
-    "d2t.naturalness": [("sfres", "naturalness", 0), ("sfhot", "naturalness", 0), ("bagel", "naturalness", 0)], "d2t.informativeness": [("sfres", "informativeness", 0), ("sfhot", "informativeness", 0), ("bagel", "informativeness", 0)],
-    "pres": [("yelp", "preservation", 0)], "text.quality": [("lqual", "overall", 0)],
-}
+"""Dimension to (set, rating, whether the correlation is of each document's outputs, then the mean)."""
+
+
+def derive(signals):
+    """Files of judge.score hold sums of log-probabilities: gains and the package's names for them. Files of judge.package need nothing."""
+    if "lm.ntok" not in signals:
+        return
+    length, alone = signals["lm.ntok"], signals["lm.unc.sum"]
+    for kind in ("sum", "mean"):
+        if f"lm.h12.{kind}" in signals:
+            turns = signals[f"lm.h12.{kind}"]; both = signals.get(f"lm.fh12.{kind}", np.full_like(turns, np.nan))
+            signals[f"lm.ctx.{kind}"] = np.where(np.isfinite(both), both, turns)
+    for given in ("doc", "mr", "h12", "ctx"):
+        if f"lm.{given}.sum" in signals:
+            gain = signals[f"lm.{given}.sum"] - alone
+            signals.update({f"pmi.{given}.sum": gain, f"pmi.{given}.mean": gain / length, f"pmi.{given}.log": np.sign(gain) * np.log1p(np.abs(gain) / 5)})
+    if "lm.fh12.sum" in signals:
+        signals["gain.fact.sum"] = signals["lm.fh12.sum"] - signals["lm.h12.sum"]
+    for name in [n for n in signals if n.startswith(("emb0.", "sf."))]:
+        signals.setdefault(name.replace("emb0.", "emb.").removeprefix("sf."), signals[name])
+    for old, new in (("lm.out|inp.mean", "lm.inp.mean"), ("tok.sent", "tok.b1"), ("len", "length")):
+        if old in signals:
+            signals.setdefault(new, signals[old])
 
 
 def spear(a, b):
@@ -37,63 +60,59 @@ def spear(a, b):
     return float(np.corrcoef(ra, rb)[0, 1])
 
 
+def partial(a, b, held):
+    """Rank correlation of a and b with a third held constant."""
+    ab, ah, bh = spear(a, b), spear(a, held), spear(b, held)
+    rest = (1 - ah * ah) * (1 - bh * bh)
+    return (ab - ah * bh) / np.sqrt(rest) if rest > 1e-9 else np.nan
+
+
+def parse(text):
+    """`0.5*acc.mean coh.whole` to names and weights."""
+    found = []
+    for one in text.split():
+        weight, star, name = one.rpartition("*")
+        found.append((name, float(weight) if star else 1.0))
+    return found
+
+
 class Study:
-    def __init__(s, human, files):
-        H = json.load(gzip.open(human, "rt")); s.n = len(H)
-        s.set = np.array([h["set"] for h in H]); s.g = np.array([str(h["g"]) for h in H]); s.h = [h["human"] for h in H]
-        s.sig = {}
-        for f in files:
-            z = np.load(f); ids = z["__id__"]
-            for k in z.files:
-                if k != "__id__":
-                    v = np.full(s.n, np.nan, np.float32); v[ids] = z[k]; s.sig[k] = v
-        s.idx, s.y = {}, {}
-        for d in (VAL, TEST):
-            for cells in d.values():
-                for st, k, _ in cells:
-                    if (st, k) not in s.idx:
-                        i = np.where(s.set == st)[0]; y = np.array([np.nan if s.h[j].get(k) is None else float(s.h[j][k]) for j in i]); ok = ~np.isnan(y)
-                        s.idx[(st, k)] = i[ok]; s.y[(st, k)] = y[ok]
+    def __init__(self, human, files):
+        rows = json.load(gzip.open(human, "rt")); self.n = len(rows)
+        self.set = np.array([row["set"] for row in rows]); self.group = np.array([str(row["g"]) for row in rows])
+        self.human = [row["human"] for row in rows]; self.signals = {}
+        for file in files:
+            table = np.load(file); ids = table["__id__"]
+            for name in table.files:
+                if name != "__id__":
+                    self.signals.setdefault(name, np.full(self.n, np.nan, np.float32))[ids] = table[name]
+        derive(self.signals)
+        self.scored = np.any([np.isfinite(v) for v in self.signals.values()], axis=0)
 
-    def corr(s, v, cell):
-        st, k, by = cell; i = s.idx[(st, k)]; y = s.y[(st, k)]; x = v[i]
-        ok = ~np.isnan(x)
-        if ok.mean() < 0.5:
-            return np.nan
-        x = np.where(ok, x, np.nanmean(x))
-        if not by:
-            return spear(x, y)
-        r = [spear(x[m], y[m]) for m in (s.g[i] == q for q in np.unique(s.g[i]))]
-        return float(np.nanmean(r))
+    def cell(self, cell):
+        """Places that were scored and rated, ratings, and groups of places (None: all together)."""
+        name, rating, grouped = cell
+        y = np.array([np.nan if self.set[k] != name or self.human[k].get(rating) is None else float(self.human[k][rating]) for k in range(self.n)])
+        at = np.flatnonzero(np.isfinite(y) & self.scored)
+        return at, y[at], [np.flatnonzero(self.group[at] == g) for g in np.unique(self.group[at])] if grouped else None
 
-    def boot(s, v, cell, n=1000, seed=0):
-        st, k, by = cell; i = s.idx[(st, k)]; y = s.y[(st, k)]; x = v[i]; x = np.where(np.isnan(x), np.nanmean(x), x); r = np.random.default_rng(seed)
-        if by:
-            per = np.array([spear(x[m], y[m]) for m in (s.g[i] == q for q in np.unique(s.g[i]))]); per = per[~np.isnan(per)]
-            b = [per[r.integers(0, len(per), len(per))].mean() for _ in range(n)]
-        else:
-            b = []
-            for _ in range(n):
-                j = r.integers(0, len(x), len(x)); b.append(spear(x[j], y[j]))
-        return np.nanpercentile(b, [2.5, 97.5])
+    def blend(self, blend, name, constants=None):
+        """Σ weight × normal value over one set; without constants by the set's own mean and deviation (in the study only)."""
+        out = np.full(self.n, np.nan); own = (self.set == name) & self.scored; total = np.zeros(own.sum())
+        for signal, weight in blend:
+            x = self.signals[signal][own].astype(float)
+            mean, deviation = constants[signal] if constants else (np.nanmean(x), np.nanstd(x) + 1e-9)
+            total += weight * np.nan_to_num((x - mean) / deviation)
+        out[own] = total
+        return out
 
-    def z(s, name, st):
-        """z within a set (study only; shipped constants come from validation sets)."""
-        v = s.sig[name.lstrip("-")]; i = s.set == st; x = v[i]; m, d = np.nanmean(x), np.nanstd(x)
-        return (-1 if name[0] == "-" else 1) * np.nan_to_num((x - m) / (d + 1e-9))
+    def correlation(self, x, cell, held=None):
+        at, y, groups = self.cell(cell)
+        return correlation(x[at], y, groups, None if held is None else held[at])
 
-    def blend(s, names, cell):
-        v = np.full(s.n, np.nan); i = s.set == cell[0]; v[i] = sum(s.z(n, cell[0]) for n in names); return s.corr(v, cell)
 
-    def table(s, dim, top=25, names=None, cells=None):
-        cells = cells or VAL[dim]; rows = []
-        for k, v in s.sig.items():
-            if names and not any(k.startswith(n) for n in names):
-                continue
-            c = [s.corr(v, x) for x in cells]
-            if np.isfinite(c).any():
-                rows.append((np.nanmean(c), k, c))
-        rows.sort(key=lambda r: -abs(r[0]))
-        print("##", dim, [f"{a}.{b}"[:22] for a, b, _ in cells])
-        for m, k, c in rows[:top]:
-            print(f"{m:7.3f} {k:24s} " + " ".join(f"{x:6.3f}" for x in c))
+def correlation(x, y, groups, held=None):
+    one = (lambda k: spear(x[k], y[k])) if held is None else (lambda k: partial(x[k], y[k], held[k]))
+    if groups is None:
+        return one(slice(None)) if len(x) >= 20 else np.nan
+    return float(np.nanmean([one(g) for g in groups])) if groups else np.nan
