@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from quintet.core.blend import ADDS, percentile
+from quintet.core.blend import ADDS, Signal, percentile
 from quintet.core.example import Example
 from quintet.core.score import EMPTY_OUTPUT
 from quintet.engine.plan import leaves
@@ -98,7 +98,7 @@ def test_what_is_not_needed_may_be_missing_and_is_named(task: str, dimension: st
     )
     score = metric.score([bare])[0][dimension]
     assert 0.0 < score.value < 1.0
-    absent = [s for s in metric.signals if any(not bare.has(f) for d in s.metric.dimensions for f in d.needs)]
+    absent = [s for s in metric.signals if any(not bare.has(f) for f in _needs(s))]
     assert [flag.split(" (")[0] for flag in score.flags] == [f"without {signal.label}" for signal in absent]
     value = sum(score.parts[s.label + ADDS] for s in metric.signals if s not in absent)
     assert score.value == pytest.approx(percentile(value, metric.table["levels"]))
@@ -107,6 +107,11 @@ def test_what_is_not_needed_may_be_missing_and_is_named(task: str, dimension: st
         with pytest.raises(MissingField, match=f"row-7.*{field}"):
             metric.score([lacking])
         assert field in metric.lacks({"output", *kept} - {field})
+
+
+def _needs(signal: Signal) -> tuple[str, ...]:
+    """Of the dimension that the blend asks for: a metric may have others."""
+    return next(d.needs for d in signal.metric.dimensions if d.name == signal.dimension)
 
 
 @both
