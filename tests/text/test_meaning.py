@@ -10,6 +10,7 @@ FORMS = {
     "inform(name='red door cafe',kidsallowed=no;near=\"the park\")": [
         ("name", "red door cafe"), ("kidsallowed", "no"), ("near", "the park"),
     ],
+    "inform(name='Sandesh (sweet), new', course=dessert)": [("name", "Sandesh (sweet), new"), ("course", "dessert")],
     "?request(area, price_range)": [("area", ""), ("price range", "")],
     "inform(area=centre) & request(food)": [("area", "centre"), ("food", "")],
     "name[The Eagle], customer rating[5 out of 5]": [("name", "The Eagle"), ("customer rating", "5 out of 5")],

@@ -12,21 +12,22 @@ from .study import VAL, Study, parse
 
 CON = "0.5*nli.b1 0.5*con.b1 0.5*tok.b1 0.5*rd.doc.nli 0.5*rd.doc.con 0.5*rd.doc.words lm.doc.mean cov2 emb.doc.Pc12"
 CONF = "0.5*nli.b1 0.5*con.b1 0.5*tok.b1 cov2 emb.doc.Pc12"
-PRES = "emb.inp.F12 emb.inp.cos inp.adq"
+ACC, SEL, COV = "0.5*acc.whole 0.5*rd.alone.acc", "0.5*sel.h3 0.5*rd.dlg.sel", "0.5*cov.b1 0.5*rd.doc.cov"
+"""A question that encoder and language model both answer is one voice, which they share."""
 FULL = {
     "sum.coherence": "lm.doc.mean pmi.doc.mean cohd.b1 coh.whole rd.alone.coh",
     "sum.consistency": CON,
     "sum.fluency": "acc.mean rd.alone.acc lm.doc.mean",
-    "sum.relevance": "emb.doc.cos cov.b1 emb.refm.Rc9 lm.doc.mean rd.doc.cov",
-    "dlg.naturalness": "acc.whole lm.ctx.mean pmi.ctx.mean sel.h3",
-    "dlg.coherence": "sel.h3 pmi.h12.mean emb.hist1.cos",
-    "dlg.engagingness": "sel.h3 idfsumlog pmi.ctx.log",
+    "sum.relevance": f"emb.doc.cos {COV} lm.doc.mean emb.refm.Rc9",
+    "dlg.naturalness": f"{ACC} lm.ctx.mean pmi.ctx.mean {SEL}",
+    "dlg.coherence": f"{SEL} pmi.h12.mean emb.hist1.cos",
+    "dlg.engagingness": f"{SEL} idfsumlog pmi.ctx.log",
     "dlg.groundedness": "fact.idf emb.fact.cos gain.fact.sum fact.gro",
-    "dlg.understandability": "sel.h3 pmi.ctx.mean lm.ctx.mean",
-    "dlg.overall": "sel.h3 pmi.ctx.mean lm.ctx.mean",
+    "dlg.understandability": f"{SEL} pmi.ctx.mean lm.ctx.mean",
+    "dlg.overall": f"{SEL} pmi.ctx.mean lm.ctx.mean",
     "d2t.naturalness": "acc.mean rd.alone.acc lm.mr.mean",
-    "d2t.informativeness": "0.5*mr.d2t 0.5*rd.mr.d2t emb.refm.F9 0.5*refm.adq 0.5*rd.refm.adq",
-    "rew.preservation": PRES,
+    "d2t.informativeness": "0.5*mr.d2t 0.5*rd.mr.d2t mr.said emb.refm.F9 0.5*refm.adq 0.5*rd.refm.adq",
+    "rew.preservation": "emb.inp.F12 emb.inp.cos 0.5*inp.adq 0.5*rd.inp.adq",
     "rew.fluency": "acc.mean rd.alone.acc lm.inp.mean",
     "fact.consistency": CON,
     "text.grammaticality": "acc.mean rd.alone.acc",
@@ -47,7 +48,8 @@ FAST = {
     "dlg.understandability": "acc.whole sel.h3",
     "dlg.overall": "sel.h3 emb.hist1.cos",
     "d2t.naturalness": "acc.mean acc.whole",
-    "d2t.informativeness": "mr.d2t emb.refm.F9 refm.adq",
+    "d2t.informativeness": "mr.d2t mr.said emb.refm.F9 refm.adq",
+    "rew.preservation": "emb.inp.F12 emb.inp.cos inp.adq",
     "rew.fluency": "0.5*acc.mean 0.5*acc.whole",
     "fact.consistency": CONF,
     "text.grammaticality": "0.5*acc.mean 0.5*acc.whole",

@@ -14,7 +14,7 @@ _QUOTED = r"""'(?:[^'\\]|\\.)*'(?=\s*[,\]])|"(?:[^"\\]|\\.)*\""""
 _TRIPLE = re.compile(rf"\[\s*({_QUOTED})\s*,\s*({_QUOTED})\s*,\s*({_QUOTED})\s*\]")
 _BAR = re.compile(r"^([^|\n]+)\|([^|\n]+)\|([^|\n]+)$", re.MULTILINE)
 _BRACKET = re.compile(r"(\w[\w /-]*)\[([^\]]*)\]")
-_ACT = re.compile(r"\??\w+\(([^()]*)\)")
+_ACT = re.compile(r"""\??\w+\(((?:'[^']*'|"[^"]*"|[^()'"])*)\)""")
 _PAIR = re.compile(r"""([^=,;]+?)\s*=\s*('[^']*'|"[^"]*"|[^,;]*)|([^=,;]+)""")
 _LINE = re.compile(r"^ *(\w[\w ]{0,39})[:=](.+)$", re.MULTILINE)
 _BETWEEN = re.compile(r"[\s,;&\[\]]*")
