@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from quintet.core.blend import with_counterparts
@@ -49,6 +49,7 @@ def test_equal_words_find_one_another(beside: str) -> None:
     assert found >= 1
 
 
+@example("\nyour persona: \n")
 @settings(max_examples=150, deadline=None)
 @given(st.text(st.sampled_from("ab. ,\n()'`\"<b>n-LRBtyour persona:é"), max_size=60))
 def test_every_piece_of_plain_text_has_its_place(text: str) -> None:

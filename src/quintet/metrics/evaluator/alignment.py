@@ -114,7 +114,7 @@ def fact_back(text: str) -> Back:
 def _kept(text: str) -> Iterator[int]:
     at, end = len(text) - len(text.lstrip()), len(text.rstrip())
     while at < end:
-        if text.startswith(PERSONA, at):
+        if text.startswith(PERSONA, at, end):
             at += len(PERSONA)
         else:
             yield at
