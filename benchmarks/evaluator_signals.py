@@ -157,7 +157,7 @@ def _of_language_model(metric: Metric) -> bool:
 
 
 class Study:
-    """Signals that research/evaluator/judge/score.py wrote: `.npz` files, rows numbered as in its file of ratings."""
+    """Signals that research/evaluator/judge/package.py or score.py wrote: `.npz` files, rows numbered as in its file of ratings."""
 
     def __init__(self, ratings: Path, files: Sequence[Path], blends: Path) -> None:
         rows = json.loads(gzip.decompress(ratings.read_bytes()))
@@ -187,7 +187,8 @@ class Study:
 
     def read(self, benchmark: Benchmark) -> npt.NDArray[np.bool_]:
         """Which rows the language model has read: where it is slow, not all are."""
-        return np.isfinite(self._signals["lm.ntok"][self._rows(benchmark)])
+        likelihood = next(self._signals[n] for n in ("lm.ntok", "lm.unc.mean") if n in self._signals)
+        return np.isfinite(likelihood[self._rows(benchmark)])
 
     def _rows(self, benchmark: Benchmark) -> npt.NDArray[np.intp]:
         name, _, start = STUDY_SETS.get(benchmark.name, "").partition("@")

@@ -89,7 +89,7 @@ def load():
     for o in jl("summac_parts/polytope.jsonl.gz"):
         e = Counter(o["errors"])  # CNN/DM summaries of 64 ± 20 words with the errors that people marked: relevance is what is left out and what is needless
         wrong = e["Inaccuracy_internal"] + e["Inaccuracy_external"] + e["Positive_Negative_Aspect"]
-        add("polytope", 0, o["claim"], {"consistency": -wrong, "relevance": -e["Omission"] - e["Addition"], "flow": -e["Duplication"]}, re.sub(r"\W", "", o["document"])[:120], doc=o["document"])
+        add("polytope", 0, o["claim"], {"consistency": -wrong, "relevance": -e["Omission"] - e["Addition"], "flow": -e["Duplication"], "omission": o["omission_label"], "label": o["label"]}, re.sub(r"\W", "", o["document"])[:120], doc=o["document"])
     xd = {o["bbcid"]: o["document"] for o in jl("xsum_faith/xsum_docs.jsonl.gz")}
     xs, fa = {}, {}
     for r in cs("xsum_faith/hallucination_annotations_xsum_summaries.csv.gz"):
