@@ -157,7 +157,8 @@ def _of_language_model(metric: Metric) -> bool:
 
 
 class Study:
-    """Signals that research/evaluator/judge/package.py or score.py wrote: `.npz` files, rows numbered as in its file of ratings."""
+    """Signals that judge/package.py or score.py of research/evaluator wrote: `.npz` files, rows numbered as in its
+    file of ratings."""
 
     def __init__(self, ratings: Path, files: Sequence[Path], blends: Path) -> None:
         rows = json.loads(gzip.decompress(ratings.read_bytes()))
