@@ -245,11 +245,16 @@ OWN_PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 
 
+OWN_SOURCES = {"evaluator-record-values": "inform(who='the council', what='the old bridge', start=May)"}
+"""For metrics that say nothing of prose."""
+
+
 @every
 def test_good_beats_bad(name: str) -> None:
     better, worse, parameters = OWN_PAIRS.get(name, (GOOD.output, BAD.output, {}))
     metric = build(name, **parameters)
-    good, bad = metric.score([dataclasses.replace(GOOD, output=text) for text in (better, worse)])
+    grounds = dataclasses.replace(GOOD, source=OWN_SOURCES.get(name, GOOD.source))
+    good, bad = metric.score([dataclasses.replace(grounds, output=text) for text in (better, worse)])
     for dimension in metric.dimensions:
         margin = good[dimension.name].value - bad[dimension.name].value
         assert margin > 0 if dimension.higher_is_better else margin < 0, dimension.name
