@@ -22,7 +22,7 @@ def values(study, dimension, blend, held):
         x = study.blend(blend, cell[0])[at]; h = None if held is None else held[at]; rng = np.random.default_rng(place)
         means.append(correlation(x, y, groups, h))
         if groups:
-            each = np.array([correlation(x[g], y[g], None, None if h is None else h[g]) if len(g) >= 20 else correlation(x[g], y[g], [np.arange(len(g))], None if h is None else h[g]) for g in groups])
+            each = np.array([correlation(x, y, [g], h) for g in groups])
             samples.append([np.nanmean(each[rng.integers(0, len(each), len(each))]) for _ in range(RESAMPLES)])
         else:
             drawn = [rng.integers(0, len(x), len(x)) for _ in range(RESAMPLES)]

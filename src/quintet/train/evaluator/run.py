@@ -103,7 +103,7 @@ def _towards_start(
     own = {name: name.removeprefix(getattr(network, "body", "")) for name in untrained}
     learnt, before = ({own[name]: value for name, value in w.items()} for w in (plain_weights(network), untrained))
     mean = towards(learnt, before, share)
-    network.load_state_dict({name: mean[short] for name, short in own.items()}, strict=False)
+    network.load_state_dict({name: mean[short] for name, short in own.items()})
     with torch.no_grad():
         figures: dict[str, float] = lesson.dev_scores(network.to(run.device))
     network.to("cpu")
