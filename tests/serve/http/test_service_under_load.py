@@ -154,6 +154,38 @@ def test_one_poisoned_request_spares_the_others_in_its_batch() -> None:
     assert isinstance(second, ValueError)
 
 
+def test_who_has_an_answer_finds_it_counted() -> None:
+    import asyncio
+    from collections.abc import Sequence
+
+    from quintet.core.example import Example
+    from quintet.serve.http.batching import Batcher
+    from quintet.serve.http.settings import Limits
+
+    counted: list[tuple[int, int]] = []
+
+    def score(_: object, examples: Sequence[Example]) -> tuple[object, list[str]]:
+        if any(e.output == "poison" for e in examples):
+            raise ValueError("poison")
+        return None, [e.output for e in examples]
+
+    def count(requests: int, rows: int) -> None:
+        time.sleep(0.05)  # an answer that did not wait for its count would be there first
+        counted.append((requests, rows))
+
+    async def run() -> None:
+        batcher = Batcher(score, Limits(linger_seconds=0.0), count)
+        batcher.start()
+        await batcher.submit("same", [Example("a"), Example("b")], lambda share: share).answer
+        assert counted == [(1, 2)]
+        with pytest.raises(ValueError, match="poison"):
+            await batcher.submit("same", [Example("poison")], lambda share: share).answer
+        assert counted == [(1, 2)]  # what was not scored is not counted as scored
+        await asyncio.to_thread(batcher.stop)
+
+    asyncio.run(run())
+
+
 def test_what_could_not_be_answered_in_time_is_not_let_in_and_batches_stay_short() -> None:
     import asyncio
     from collections.abc import Sequence

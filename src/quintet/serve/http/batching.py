@@ -97,7 +97,6 @@ class Batcher:
             elif len(self._known) >= KNOWN_CHOICES:
                 self._known.clear()
             self._known.add(batch[0].choice)
-            self._on_batch(len(batch), rows)
 
     def _take(self) -> list[Job] | None:
         """The oldest job and those behind it that want the same, after a short wait for company."""
@@ -132,6 +131,7 @@ class Batcher:
             return
         try:
             shared, found = self._score(wanted[0].choice, [e for job in wanted for e in job.examples])
+            self._on_batch(len(wanted), len(found))  # before anyone is told: who has an answer finds it counted
             done = 0
             for job in wanted:
                 share = (shared, found[done : done + len(job.examples)])
