@@ -315,8 +315,8 @@ def test_a_mean_with_a_start_that_has_heads(tmp_path: Path, trained) -> None:
     text = (Path(recipe.__file__).parent / "recipes" / f"{NAME}.toml").read_text(encoding="utf-8")
     start = trained(NAME).folder.parent
     found = {}
-    for name, options in (("learnt", ""), ("mean", "start_share = 0.25")):
-        (tmp_path / f"{name}.toml").write_text(text.replace("fuse = true", options), encoding="utf-8")
+    for name, share in (("learnt", "0.0"), ("mean", "0.25")):
+        (tmp_path / f"{name}.toml").write_text(text.replace("start_share = 0.0", f"start_share = {share}"), "utf-8")
         made = run_recipe(
             tmp_path / f"{name}.toml", out=tmp_path / name, smoke=True, start=f"dir:{start}", device="cpu"
         )
@@ -347,7 +347,7 @@ def test_heads_of_other_questions_are_refused(tmp_path: Path, trained) -> None:
         (f"heads = {json.dumps(CHOSEN)}", 'heads = ["con", "nil"]', "data.options.heads: no head 'nil'"),
         (f"heads = {json.dumps(CHOSEN)}", 'heads = ["con", "ord", "coh"]', ""),
         ("judged_tokens = 128", "judged_tokens = 12", "judged_tokens is 12, but at least 64"),
-        ("fuse = true", "start_share = 0.5", "a mean needs heads at the start"),
+        ("start_share = 0.0", "start_share = 0.5", "a mean needs heads at the start"),
     ],
 )
 def test_wrong_options_are_named(old: str, new: str, message: str, tmp_path: Path) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 
+import numpy as np
 import pytest
 
 from quintet.train.evaluator import building, facts, summary_groups
-from quintet.train.evaluator.groups import Group, Times
+from quintet.train.evaluator.groups import BETTER, WORSE, Group, Material, Neighbours, Times
 from quintet.train.evaluator.tables import Continued, Document, Tables, fill
+from quintet.train.evaluator.written_groups import only_ranked, ranked_claims
 
 READ = tuple(
     f"{name} opened {count} {what} in {place} on {day}, and the town was glad about it."
@@ -24,7 +27,7 @@ SUMMARY = ("Helen Brand opened schools in Otterton.", "Mary Stone opened librari
 MADE_UP = " a bridge with 4,417 guests from Quixville"
 DOCUMENTS = [Document("cnndm", READ, SUMMARY), Document("gigaword", READ[:1], SUMMARY[:1])]
 CONTINUED = [Continued(0, SUMMARY[1], "Mary Stone opened", MADE_UP)]
-TIMES = {"con.whole": {"cnndm": 60, "other": 0}, "nli.whole": {"all": 0.5}}
+TIMES = {"con.whole": {"cnndm": 60, "other": 0}, "nli.whole": {"all": 0.5}, "con.ranked": {"other": 0}}
 
 
 def made(neighbours, edits: float, **options) -> list[Group]:
@@ -108,8 +111,6 @@ def test_the_encoder_has_no_such_examples(tables: Tables, neighbours, times) -> 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 def test_a_share_of_the_groups_of_a_head_is_kept(tables, neighbours, times, share: float) -> None:
-    from random import Random
-
     found = [group for seed in range(8) for group in building.groups("acceptability", tables, neighbours, times, seed)]
     found += list(building.groups("coverage", tables, neighbours, times, 0))
     kept = list(building.kept(found, Times({"kept": {"acc": share}}), Random(1)))
@@ -120,3 +121,37 @@ def test_a_share_of_the_groups_of_a_head_is_kept(tables, neighbours, times, shar
     rng = Random(1)
     list(building.kept(found, Times({}), rng))
     assert rng.random() == Random(1).random(), "nothing is drawn where all are kept"
+
+
+def test_a_summary_in_its_own_words_is_only_ranked(neighbours) -> None:
+    """Beside a copied sentence that stands for it, it would teach that what is copied is true."""
+    loose = Continued(0, SUMMARY[2], "A zebra was", MADE_UP)
+    tables = replace(fill(DOCUMENTS), continued=[loose, *CONTINUED])
+    for builder, grounds in (("written summaries", " ".join(READ)), ("written claims", None)):
+        times = Times({**TIMES, "con.edits": {"other": 0.0}, "con.ranked": {"other": 1}})
+        found = list(building.groups(builder, tables, neighbours, times, 1))
+        ranked = [group for group in found if group.texts[0].label == BETTER]
+        assert len(ranked) == 1
+        (group,) = ranked
+        assert (group.head, group.ranked) == ("con", True)
+        assert [plain(text.output) for text in group.texts] == [plain(SUMMARY[2]), plain(f"A zebra was{MADE_UP}")]
+        assert group.texts[1].label == WORSE
+        assert all(text.wrong is None for text in group.texts), "nobody knows what of them is true"
+        assert grounds is None or group.texts[0].grounds == grounds
+        assert all("zebra" not in text.output.lower() for other in found if other is not group for text in other.texts)
+
+
+def test_an_end_that_may_be_true_is_not_ranked() -> None:
+    none = np.zeros((0, 1), np.int32)
+    material = Material(fill(DOCUMENTS), Neighbours(none, none, {}), Times({}), Random(1))
+    same = Continued(0, SUMMARY[2], "A zebra was", " elected in Paris on Monday.")
+    assert not list(ranked_claims(material, same, facts.Known(" ".join(READ)), "grounds"))
+
+
+def test_a_recipe_that_ranks_none_draws_nothing() -> None:
+    none = np.zeros((0, 1), np.int32)
+    for share, drawn in ((0.0, False), (1.0, True)):
+        times = Times({"con.ranked": {"other": share}})
+        material = Material(fill(DOCUMENTS), Neighbours(none, none, {}), times, Random(1))
+        assert only_ranked(material, "xsum") == drawn
+        assert (material.rng.random() == Random(1).random()) != drawn

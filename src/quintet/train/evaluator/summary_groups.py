@@ -14,7 +14,7 @@ from quintet.train.evaluator.claim_groups import long_phrases, telling_phrases
 from quintet.train.evaluator.facts import Edited
 from quintet.train.evaluator.groups import ENTAILMENT, ENTAILMENT_LABELS, Group, Judged, Material, part_of
 from quintet.train.evaluator.tables import Continued, Document
-from quintet.train.evaluator.written_groups import made_up
+from quintet.train.evaluator.written_groups import made_up, only_ranked, ranked_claims
 
 _SHOWN_WORDS = 600
 """Of a document, in whole sentences: with its summary up to about 1,000 sub-words, so that no evidence is cut off."""
@@ -36,6 +36,8 @@ class _Page:
     """Sentences of the document's summary that what is shown supports."""
     written: tuple[tuple[str, Edited], ...]
     """Claims that a language model ended: the true one, and the made-up one."""
+    loose: tuple[Continued, ...]
+    """Those of a summary that says more than the document: they are only ranked."""
 
     @property
     def grounds(self) -> str:
@@ -57,6 +59,10 @@ def written_summaries(material: Material, part: int, parts: int) -> Iterator[Gro
     share = material.times.of("nli.whole", "all")
     for number, times in wanted.items():
         page = _page(material, number, written.get(number, []))
+        if page is not None and page.loose:
+            whole = facts.Known(page.document.text)
+            for made in page.loose:
+                yield from ranked_claims(material, made, whole, page.grounds)
         for _ in range(times if page is not None else 0):
             texts = _texts(material, page) if page is not None else []
             if len(texts) < 2:
@@ -75,13 +81,20 @@ def _page(material: Material, number: int, written: Sequence[Continued]) -> _Pag
         return None
     known, whole = facts.Known(" ".join(shown)), facts.Known(document.text)
     summary = document.summary if material.times.of("con.summary", document.source) else ()
-    found = ((made.claim, made_up(made, whole, facts.supported(made.claim, whole))) for made in written)
+    sure = [facts.supported(made.claim, whole) for made in written]
+    loose = [not true and only_ranked(material, document.source) for true in sure]
+    found = [
+        (made.claim, made_up(made, whole, true))
+        for made, true, left in zip(written, sure, loose, strict=True)
+        if not left
+    ]
     return _Page(
         number,
         document,
         shown,
         tuple(_ended(text) for text in summary if facts.supported(text, known)),
         tuple((_ended(claim), false._replace(text=_ended(false.text))) for claim, false in found if false is not None),
+        tuple(made for made, left in zip(written, loose, strict=True) if left),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from quintet.train.evaluator import facts
 from quintet.train.evaluator.claim_groups import window
-from quintet.train.evaluator.groups import ENTAILMENT, ENTAILMENT_LABELS, Group, Judged, Material
+from quintet.train.evaluator.groups import BETTER, ENTAILMENT, ENTAILMENT_LABELS, WORSE, Group, Judged, Material
 from quintet.train.evaluator.tables import Continued
 
 _NEAR = (45, 60, 75, 110)
@@ -23,6 +23,9 @@ def written_claims(material: Material, part: int, parts: int) -> Iterator[Group]
         document = tables.documents[made.document]
         known, true = facts.Known(document.text), made.claim
         sure = facts.supported(true, known)
+        if not sure and only_ranked(material, document.source):
+            yield from ranked_claims(material, made, known, window(material, document.text, true))
+            continue
         if not sure:
             # Some summaries say more than their text: one of its own sentences is true instead.
             true = facts.shorten(rng.choice(document.read), rng)
@@ -33,6 +36,23 @@ def written_claims(material: Material, part: int, parts: int) -> Iterator[Group]
         yield Group("con", [Judged(material.styled(true), grounds, 1, ()), Judged(false.text, grounds, 0, false.wrong)])
         if rng.random() < share:
             yield from _entailed(material, document.text, true, false)
+
+
+def only_ranked(material: Material, source: str) -> bool:
+    """Whether the recipe ranks this claim, which says more than its text; nothing is drawn where it ranks none."""
+    share = material.times.of("con.ranked", source)
+    return share > 0 and material.rng.random() < share
+
+
+def ranked_claims(material: Material, made: Continued, known: facts.Known, grounds: str) -> Iterator[Group]:
+    """con: a summary in its own words above the same with a made-up end; nobody knows whether it is true.
+
+    Both are abstractive. Beside a sentence of the text instead, that what is copied is true would be the lesson.
+    """
+    text = made.kept + made.ending
+    if facts.strange_words(text, known.and_of(made.claim), len(made.kept)).clear:
+        styled = material.styled(made.claim)
+        yield Group("con", [Judged(styled, grounds, BETTER), Judged(text, grounds, WORSE)])
 
 
 def made_up(made: Continued, known: facts.Known, sure: bool) -> facts.Edited | None:
