@@ -6,6 +6,7 @@ One after another, so that each has the GPU to itself; `--only NAME` for one of 
 prepares its examples). Through `carry_out`, so nothing of the command line's is needed. A run that was cut off goes on where it
 stopped if it is started with the same recipe and data. OUT/NAME is the run (weights, model folder, log), OUT/signals/NAME.npz
 what `judge.score` says, OUT/parts/NAME the weights in files of at most 15 MiB with tokenizer and description: `dir:` opens it.
+Where a recipe's weights are a mean with its start, OUT/parts/NAME-learnt has those that were learnt, and they are scored as well.
 """
 from __future__ import annotations
 
@@ -17,10 +18,11 @@ import torch
 from safetensors.torch import load_file
 
 from quintet.train import recipe as recipes
-from quintet.train.evaluator.language_grid import save_parts
+from quintet.train.evaluator.language_grid import compressed, save_parts
 from quintet.train.evaluator import run
 from quintet.train.evaluator.run import JUDGE, carry_out
 from quintet.train.evaluator.starting import WEIGHTS
+from quintet.train.trainer import plain_weights
 
 HERE = Path(__file__).resolve().parent
 NAMES = ("evaluator", "judge-lm-heads")
@@ -63,6 +65,17 @@ def fit_until(moment):
     run._fit = fitted
 
 
+def keep_learnt(target):
+    """Before the mean is taken: parts, and what a folder of a language model needs beside them."""
+    mean = run._towards_start
+
+    def kept(own, network, *rest):
+        weights = {name.removeprefix(network.body): value for name, value in plain_weights(network).items()}
+        files = save_parts(compressed(weights), target); say("learnt", len(files), "parts")
+        return mean(own, network, *rest)
+    run._towards_start = kept
+
+
 def train(found, args, out):
     last = [0.0]
 
@@ -76,14 +89,14 @@ def train(found, args, out):
     say(found.name, "done", made.items, "examples", made.steps, "steps", json.dumps(dict(made.figures)))
 
 
-def score(found, args, out):
+def score(found, args, out, name):
     """In a process of its own, so that the GPU's memory is free again."""
-    target = args.out / "signals" / f"{found.name}.npz"
+    target = args.out / "signals" / f"{name}.npz"
     target.parent.mkdir(exist_ok=True)
     if found.data.builder == JUDGE:
         own = ["enc", args.items, out / WEIGHTS, out / "tokenizer.json", "", target]
     else:
-        own = ["lm", args.items, out, "", "lm.", target, f"each={target.with_name(found.name + '-each.npz')}"]
+        own = ["lm", args.items, out, "", "lm.", target, f"each={target.with_name(name + '-each.npz')}"]
     more = [] if args.test else ["val=1"]
     path = os.pathsep.join([str(HERE), *sys.path[1:]])
     subprocess.run([sys.executable, "-m", "judge.score", *map(str, own), *more, *args.score], check=True, env={**os.environ, "PYTHONPATH": path})
@@ -130,11 +143,17 @@ def main():
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     for name in args.only.split(","):
-        found = recipe_of(name, args); out = args.out / found.name
+        found = recipe_of(name, args); out = args.out / found.name; learnt = args.out / "parts" / f"{found.name}-learnt"
+        if found.model.options.get("start_share"):
+            keep_learnt(learnt)
         train(found, args, out)
         leave_parts(found, args, out)
+        for name in ("tokenizer.json", "config.json", "model/model.toml") if learnt.is_dir() else ():
+            shutil.copy(out / name, learnt)
         if args.items:
-            score(found, args, out)
+            score(found, args, out, found.name)
+            if learnt.is_dir():
+                score(found, args, learnt, learnt.name)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Signals of validation items as the package computes them.
 
-QUINTET_THREADS=1 python -m judge.package items.json.xz OUT PART PARTS   (writes OUT.npz as it goes; two processes, three quarters of an hour)
+QUINTET_THREADS=1 python -m judge.package items.json.xz OUT PART PARTS [lm]   (writes OUT.npz as it goes; two processes, three quarters of an hour)
+`lm`: only the language model's, if nothing else has changed; files named later win, so the others' values stay.
 """
 from __future__ import annotations
 
@@ -33,6 +34,7 @@ NAMES = {
 """By what an item has; `back`: the first reference judged beside the output, which says what of it the output covers."""
 CAP = {"xsumfaith": 800, "wice": 100, "factcc": 200, "simp_struct": 500, "dstc7": 500, "humod": 300, "persona_see": 400, "persona_zhao": 450, "dd_zhao": 450}
 CHUNK = 48
+LM = ("lm.", "pmi.", "gain.", "rd.")
 
 
 def metrics_of(names):
@@ -77,7 +79,8 @@ def score(found, examples):
     return out
 
 
-def main(file, out, part, parts):
+def main(file, out, part, parts, only=""):
+    named = {kind: [n for n in names.split() if not only or n.startswith(LM)] for kind, names in NAMES.items()}
     told = json.load(lzma.open(file, "rt")); docs, items = told["docs"], list(chosen(told["items"]))
     by_kind = {kind: [i for i in items if kind in i] for kind in ("hist", "inp", "mr", "doc")}
     if "doc" in by_kind:
@@ -100,11 +103,11 @@ def main(file, out, part, parts):
             asked[more] = [k for k, i in enumerate(own) if i.get(more)]
         for what, which in asked.items():
             if which:
-                for name, found in score(metrics_of(NAMES[what].split()), [examples[k] for k in which]).items():
+                for name, found in score(metrics_of(named[what]), [examples[k] for k in which]).items():
                     put(name, which, found)
-        if kind == "doc" and asked["refs"]:
+        if kind == "doc" and asked["refs"] and not only:
             back = [Example(output=own[k]["refs"][0], source=own[k]["out"]) for k in asked["refs"]]
-            for name, found in score(metrics_of(NAMES["back"].split()), back).items():
+            for name, found in score(metrics_of(named["back"]), back).items():
                 put(f"back.{name}", asked["refs"], found)
         forget_all(); done += len(own)
         print(done, total, kind, own[0]["set"], round(time.time() - started), flush=True)
@@ -112,4 +115,4 @@ def main(file, out, part, parts):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), *sys.argv[5:])
