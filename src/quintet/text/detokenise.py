@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from quintet.text.emoji import EMOJI
 
@@ -96,19 +97,70 @@ def _strip(text: str) -> list[Edit]:
     return [edit for edit in ((0, left, ""), (right, len(text), "")) if edit[0] < edit[1]]
 
 
-def _close_quotes(text: str) -> list[Edit]:
-    """Double quotes stand close to what they enclose, by parity; an odd number is left alone."""
-    marks = [match.start() for match in re.finditer('"', text)]
-    if len(marks) % 2:
-        return []
+_DOUBLE_QUOTE = re.compile("``|''|[\u201c\u201d\"]")
+_OPENING, _CLOSING = ("``", "\u201c"), ("''", "\u201d")
+
+
+def _straight_quotes(text: str) -> list[Edit]:
+    """Double quotes become straight ones and move to what they enclose, if it can be told on which side that is.
+    Blanks are single and inside the text here."""
+    marks = list(_DOUBLE_QUOTE.finditer(text))
     edits: list[Edit] = []
-    for opening, closing in zip(marks[::2], marks[1::2], strict=True):
-        inside = text[opening + 1 : closing]
-        left = len(inside) - len(inside.lstrip())
-        right = len(inside.rstrip())
-        spots = ((0, left), (right, len(inside))) if right > left else ((0, len(inside)),)
-        edits += [(opening + 1 + a, opening + 1 + b, "") for a, b in spots if a < b]
+    done = 0
+    for mark, side in zip(marks, _sides(text, marks), strict=True):
+        start, end = mark.span()
+        if side == "closes" and start > done and text[start - 1] == " ":
+            start -= 1
+        done = end + 1 if side == "opens" and text[end : end + 1] == " " else end
+        if (start, done, mark.group()) != (*mark.span(), '"'):
+            edits.append((start, done, '"'))
     return edits
+
+
+def _sides(text: str, marks: list[re.Match[str]]) -> list[str]:
+    """Whether each double quote opens or closes; "" where nothing tells.
+
+    A quote that touches the word after it opens, and forms (`` or '') tell where they make sense: some tokenisers write
+    every quote in one form, or the wrong one. The rest alternate; an odd number with nothing to go by stays.
+    """
+    shown = [
+        form if _between_blanks(text, mark) else _touching(text, mark)
+        for mark, form in zip(marks, _forms(marks), strict=True)
+    ]
+    if len(marks) % 2 and not any(shown):
+        return [""] * len(marks)
+    sides = []
+    inside = False
+    for place, side in enumerate(shown):
+        following = shown[place + 1] if place + 1 < len(shown) else "opens"
+        if not side and (inside or following != "opens"):
+            side = "closes" if inside else "opens"
+        inside = side == "opens" if side else inside
+        sides.append(side)
+    return sides
+
+
+def _forms(marks: list[re.Match[str]]) -> list[str]:
+    """The side that each form stands for; "" for straight quotes, and for all if one form is missing or one closes
+    what nothing has opened."""
+    forms = ["opens" if mark[0] in _OPENING else "closes" if mark[0] in _CLOSING else "" for mark in marks]
+    told = [form for form in forms if form]
+    sound = "closes" in told and told[0] == "opens" and ("closes", "closes") not in pairwise(told)
+    return forms if sound else [""] * len(marks)
+
+
+def _touching(text: str, mark: re.Match[str]) -> str:
+    """Of a quote that touches something; one with a word before it and a blank after it may be either."""
+    before, after = text[max(0, mark.start() - 1) : mark.start()], text[mark.end() : mark.end() + 1]
+    if before in ("", " ") or (before in "([{-/:" and after != " "):
+        return "opens"
+    return "" if after == " " else "closes"
+
+
+def _between_blanks(text: str, mark: re.Match[str]) -> bool:
+    """Marks that end a sentence or a phrase count as blanks: they are closed up later."""
+    start, end = mark.span()
+    return (start == 0 or text[start - 1] == " ") and (end == len(text) or text[end] in " ,.;:!?)]")
 
 
 _STEPS: tuple[Step, ...] = (
@@ -117,17 +169,17 @@ _STEPS: tuple[Step, ...] = (
     _replace(r"-RRB-|-rrb-", ")"),
     _replace(r"-LSB-|-lsb-", "["),
     _replace(r"-RSB-|-rsb-", "]"),
-    _replace(r"``|''", '"'),
-    _replace("[\u2018\u2019\u02bc`]", "'"),
-    _replace("[\u201c\u201d]", '"'),
     _replace("[\u2013\u2014]", "-"),
     _replace(r"\s{2,}|[^\S ]", " "),
     _strip,
+    _straight_quotes,
+    _replace("[\u2018\u2019\u02bc`]", "'"),
     _replace(r"\b(ca|wo|sha) n't\b", r"\1n't", re.IGNORECASE),
     _replace(r"\b(\w+) (?:n't|n 't)\b", r"\1n't", re.IGNORECASE),
     _replace(r" ('(?:s|re|ve|ll|d|m|t))\b", r"\1", re.IGNORECASE),
     _replace(r"(\w) ' (s|re|ve|ll|d|m|t)\b", r"\1'\2", re.IGNORECASE),
-    _close_quotes,
+    # Endings that some data-to-text corpora write as tokens: `moderate -ly priced hotel -s`.
+    _replace(r"(?<=[a-z]) -(s|ly)(?![\w'-])", r"\1", re.IGNORECASE),
     _replace(r" +([,.;:!?%)\]])", r"\1"),
     _replace(r"([(\[$#]) +", r"\1"),
 )
