@@ -41,6 +41,8 @@ class EvaluatorSignal(Metric):
     """One ingredient of the evaluator's blends, to be had on its own as well."""
 
     paper: ClassVar[str] = "quintet"
+    version: ClassVar[int] = 2
+    """2: the door tells opening from closing quotes and joins endings that stand as tokens."""
 
     @property
     def reads(self) -> tuple[str, ...]:
