@@ -12,8 +12,8 @@ import numpy as np
 
 from .study import VAL, Study, parse
 
-CON = "0.5*nli.bs 0.5*con.bs 0.5*tok.bs 0.5*rd.doc.nli 0.5*rd.doc.con rd.doc.words lm.doc.mean cov2 emb.doc.Pc12"
-CONF = "0.5*nli.bs 0.5*con.bs 0.5*tok.bs cov2 emb.doc.Pc12"
+CON = "0.5*nli.b1 0.5*con.b1 0.5*tok.b1 0.5*rd.doc.nli 0.5*rd.doc.con rd.doc.words lm.doc.mean cov2 emb.doc.Pc12"
+CONF = "0.5*nli.b1 0.5*con.b1 0.5*tok.b1 cov2 emb.doc.Pc12"
 ACC, SEL, COV = "0.5*acc.whole 0.5*rd.alone.acc", "0.5*sel.h3 0.5*rd.dlg.sel", "0.25*cov.b1 0.25*rd.doc.cov 0.25*rel.b1 0.25*rd.doc.rel"
 """A question that encoder and language model both answer is one voice, which they share; so are coverage and relevance."""
 FULL = {
