@@ -1,48 +1,9 @@
-"""Text normalisation at the door: detokenise, split sentences, cheap word lists. Standard library only."""
+"""Text at the door of the study: the package's own detokenising, sentences by rule, cheap word lists."""
 from __future__ import annotations
 
 import re
 
-_PAIRS = [
-    (r"-LRB-|-lrb-", "("), (r"-RRB-|-rrb-", ")"), (r"-LSB-|-lsb-", "["), (r"-RSB-|-rsb-", "]"),
-    (r"``|''", '"'), (r"[\u2018\u2019\u02bc`]", "'"), (r"[\u201c\u201d]", '"'), (r"[\u2013\u2014]", "-"), (r"\u00a0", " "),
-]
-_PAIRS = [(re.compile(a), b) for a, b in _PAIRS]
-_CONTR = re.compile(r"\b(\w+) (n't|n 't)\b", re.I)
-_CLIT = re.compile(r" ('(?:s|re|ve|ll|d|m|t))\b", re.I)
-_CLIT2 = re.compile(r"(\w) ' (s|re|ve|ll|d|m|t)\b", re.I)
-_PUNCT = re.compile(r" +([,.;:!?%)\]])")
-_OPEN = re.compile(r"([(\[$#]) +")
-_SPACE = re.compile(r"\s+")
-_CANT = re.compile(r"\b(ca|wo|sha) n't\b", re.I)
-_TAGS = re.compile(r"</?[a-z]+>|&#x27;|&quot;|&amp;")
-_HYPH = re.compile(r"(\w) - (\w)(?=\w* )")
-
-
-def _quotes(text: str) -> str:
-    """Glue double quotes to what they enclose, by parity; an odd count is left alone."""
-    parts = text.split('"')
-    if len(parts) < 3 or len(parts) % 2 == 0:
-        return text
-    return '"'.join(p.strip() if i % 2 else p for i, p in enumerate(parts))
-
-
-def detok(text: str) -> str:
-    """Bring tokenised benchmark text and plain text to one form (case kept)."""
-    if "<" in text or "&" in text:
-        text = _TAGS.sub(lambda m: {"&#x27;": "'", "&quot;": '"', "&amp;": "&"}.get(m.group(0), " "), text)
-    for rx, rep in _PAIRS:
-        text = rx.sub(rep, text)
-    text = _SPACE.sub(" ", text).strip()
-    text = _CANT.sub(lambda m: m.group(1) + "n't", text)
-    text = _CONTR.sub(lambda m: m.group(1) + "n't", text)
-    text = _CLIT.sub(r"\1", text)
-    text = _CLIT2.sub(r"\1'\2", text)
-    text = _quotes(text)
-    text = _PUNCT.sub(r"\1", text)
-    text = _OPEN.sub(r"\1", text)
-    return text
-
+from quintet.text.detokenise import detokenise as detok  # noqa: F401  (one door for study and product)
 
 _ABBR = set("mr mrs ms dr prof sen rep gov gen col st jr sr inc ltd co corp vs etc no u.s u.k a.m p.m jan feb mar apr jun jul aug sept sep oct nov dec i.e e.g".split())
 _SPLIT = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\n+")
