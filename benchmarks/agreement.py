@@ -37,6 +37,7 @@ from quintet.meta.inputs import Ratings, Scores
 from quintet.meta.of_benchmark import ratings_of
 from quintet.meta.overview import like_for_like
 from quintet.meta.records import Record, decimal
+from quintet.meta.significance import bootstrap_rows, interval
 from quintet.meta.study import Study as Correlation
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -69,6 +70,8 @@ AS_TEXT, WITH_FACT = "48 rows without a fact read as the text `_nofact`", "rows 
 Cell = tuple[str, str]
 Found = dict[tuple[str, str, str], Record]
 """Set, dimension and variant to the record."""
+Draws = dict[tuple[str, str, str], np.ndarray]
+"""The same to the correlations of its resamples; the dimensions of a set are resampled together."""
 
 
 @dataclass(frozen=True)
@@ -124,8 +127,8 @@ def variants(full: Blended, fast: Blended | None) -> Iterator[tuple[str, np.ndar
             yield WITHOUT + name, full.without(name)
 
 
-def judge(name: str, options: Options) -> tuple[list[Record], list[Change], dict[str, str]]:
-    """Records of every variant of every dimension; what quantising changed; signatures."""
+def judge(name: str, options: Options) -> tuple[list[Record], Draws, list[Change], dict[str, str]]:
+    """Records of every variant of every dimension; resamples for the means; what quantising changed; signatures."""
     benchmark = load(name, options.data)
     if options.study is None:
         benchmark = first_rows(benchmark, options.limit)
@@ -144,7 +147,21 @@ def judge(name: str, options: Options) -> tuple[list[Record], list[Change], dict
     elif benchmark.name in options.check_rows:
         changes += _checked(benchmark, options.check_rows[benchmark.name], options)
     signed = signatures(benchmark, list(full), options.models)
-    return records, changes, {f"{name} {d}": line for d, line in signed.items()}
+    draws = _drawn(benchmark, ratings, {FULL: full, FAST: fast}, options)
+    return records, draws, changes, {f"{name} {d}": line for d, line in signed.items()}
+
+
+def _drawn(benchmark: Benchmark, ratings: Ratings, found: Mapping[str, dict[str, Blended]], options: Options) -> Draws:
+    """For an interval of a mean over dimensions: they share the rows, so their resamples must share them, too."""
+    cells = [cell for wanted, *_ in MEANS.values() for cell in wanted]
+    dims = [d for name, d in cells if name == benchmark.name and all(d in blends for blends in found.values())]
+    if not dims or not options.resamples:
+        return {}
+    people = np.stack([ratings.rating(d) for d in dims])
+    rows = [[benchmark.per_unit(blends[d].value) for d in dims] for blends in found.values()]
+    seed = [name for name, _ in cells].index(benchmark.name)  # rows of two sets are drawn independently
+    drawn = bootstrap_rows(people, rows, ratings.layout(), benchmark.level, "spearman", None, options.resamples, seed)
+    return {(benchmark.name, d, mode): drawn[m, k] for m, mode in enumerate(found) for k, d in enumerate(dims)}
 
 
 def _correlate(
@@ -219,11 +236,11 @@ def _change(kind: str, benchmark: Benchmark, dimension: str, ours: Blended, othe
     )  # fmt: skip
 
 
-def tables(records: Sequence[Record], changes: Sequence[Change], signed: dict[str, str]) -> str:
+def tables(records: Sequence[Record], draws: Draws, changes: Sequence[Change], signed: dict[str, str]) -> str:
     found: Found = {(r.set, r.dimension, r.metric): r for r in records}
     people = {(r.set, r.dimension): r for r in records if r.kind == "ceiling"}
     cells = list(dict.fromkeys((r.set, r.dimension) for r in records if r.metric == FULL))
-    parts = [_first(found, people, cells), _losses(found, cells), _beside(found, cells), _signals(found, cells)]
+    parts = [_first(found, draws, people, cells), _losses(found, cells), _beside(found, cells), _signals(found, cells)]
     few = "Spearman with people at the set's level, on n rows; ours is"
     precise = f"{few} the package as shipped, the other has the evaluator in 32 bits, on the first rows of each set."
     study = f"{few} the package as shipped, the other the study's signals (all windows of a document, a GPU)."
@@ -240,7 +257,7 @@ def _value(record: Record | None, interval: bool = True) -> str:
     return decimal(record.spearman, 3) + span
 
 
-def _first(found: Found, people: dict[Cell, Record], cells: Sequence[Cell]) -> str:
+def _first(found: Found, draws: Draws, people: dict[Cell, Record], cells: Sequence[Cell]) -> str:
     lines = [
         "## The evaluator",
         "| set, dimension | n | level | full [95 %] | `--fast` [95 %] | people | UniEval | least | aim | reached |",
@@ -268,9 +285,10 @@ def _first(found: Found, people: dict[Cell, Record], cells: Sequence[Cell]) -> s
             all_in, quick = (
                 float(np.mean([found[(*cell, mode)].spearman for cell in wanted])) for mode in (FULL, FAST)
             )
+            spans = [_span_of_mean([draws.get((*cell, mode)) for cell in wanted]) for mode in (FULL, FAST)]
             lines.append(
-                f"| **{title}** |  |  | **{decimal(all_in, 3)}** | {decimal(quick, 3)} |  |  | {_plain(least)} | "
-                f"{_plain(aim)} | {_reached(all_in, least, aim)} |"
+                f"| **{title}** |  |  | **{decimal(all_in, 3)}**{spans[0]} | {decimal(quick, 3)}{spans[1]} |  |  | "
+                f"{_plain(least)} | {_plain(aim)} | {_reached(all_in, least, aim)} |"
             )
     as_text = found.get(("topical_chat", "groundedness", AS_TEXT))
     if as_text is not None:
@@ -279,6 +297,14 @@ def _first(found: Found, people: dict[Cell, Record], cells: Sequence[Cell]) -> s
         marks = _reached(mean, 0.50, 0.577)
         lines.append(f"| – with `_nofact` read as text |  |  | {decimal(mean, 3)} |  |  |  |  |  | {marks} |")
     return "\n".join(lines)
+
+
+def _span_of_mean(draws: Sequence[np.ndarray | None]) -> str:
+    known = [each for each in draws if each is not None]
+    if len(known) < len(draws):
+        return ""
+    low, high = interval(np.mean(known, axis=0))
+    return f" [{decimal(float(low))}, {decimal(float(high))}]"
 
 
 def _plain(value: float | None) -> str:
@@ -486,11 +512,12 @@ def main() -> None:
         parser.error(f"{', '.join(tested)}: test sets; say what is looked at with --look, it is logged")
     options = options_from(given)
     records: list[Record] = []
+    draws: Draws = {}
     changes: list[Change] = []
     signed: dict[str, str] = {}
     for name in given.sets:
-        found, changed, lines = judge(name, options)
-        records, changes, signed = records + found, changes + changed, {**signed, **lines}
+        found, drawn, changed, lines = judge(name, options)
+        records, changes, signed, draws = records + found, changes + changed, {**signed, **lines}, {**draws, **drawn}
         print(name, *(f"{r.dimension} {r.spearman:.3f}" for r in found if r.metric == FULL), flush=True)
     if given.records:
         plain = {
@@ -499,7 +526,7 @@ def main() -> None:
             "signatures": signed,
         }
         Path(given.records).write_text(json.dumps(plain, indent=1), encoding="utf-8")
-    write_page(tables(records, changes, signed), Path(given.page))
+    write_page(tables(records, draws, changes, signed), Path(given.page))
     if tested:
         log_look(given.look, tested, records)
         repeat_figures(records, ROOT / "docs" / "choosing.md")

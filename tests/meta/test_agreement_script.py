@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from quintet.core.blend import Blend, percentile
 from quintet.core.example import Example
@@ -77,19 +78,22 @@ def run(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
 
 
-def test_tables_from_a_study(tmp_path: Path, benchmarks: Path) -> None:
+def test_tables_from_a_study(tmp_path: Path, benchmarks: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agreement, "MEANS", {"one": ([("simplicity_da", "preservation")], 0.3, 0.9)})
     ratings, table, blends = study_files(tmp_path, benchmarks)
     page = tmp_path / "page.md"
     page.write_text("# Before\n<!-- tables -->\nold\n<!-- /tables -->\nafter\n")
     options = agreement.Options(data=str(benchmarks), resamples=50, study=signals.Study(ratings, [table], blends))
-    records, changes, signed = agreement.judge("simplicity_da", options)
-    text = agreement.tables(records, changes, signed)
+    records, draws, changes, signed = agreement.judge("simplicity_da", options)
+    text = agreement.tables(records, draws, changes, signed)
     agreement.write_page(text, page)
     written = page.read_text()
     assert written.startswith("# Before\n<!-- tables -->\n## The evaluator")
     assert written.endswith("<!-- /tables -->\nafter\n")
     assert "old" not in written
     assert "| simplicity_da preservation | 600 | pooled |" in written
+    cell, mean = (next(r for r in written.splitlines() if r.startswith(f"| {n}")) for n in ("simplicity_da", "**one"))
+    assert cell.split(" | ")[3] == mean.split(" | ")[3].replace("*", "")  # the mean of one figure has its interval
     (alone,) = [line for line in written.splitlines() if "same meaning as the input" in line]
     assert "-1.000 [-1.00, -1.00]" in alone
 
