@@ -36,7 +36,9 @@ def test_slots_hold_the_context_first_but_for_references(tiny, examples):
         released = twin.mean([value(e.output, reference) for reference in e.references])
         assert relevance[i].value == pytest.approx(p * trained, abs=1e-5)
         assert package[i].value == pytest.approx(p * released, abs=1e-5)
-        assert preservation[i].value == pytest.approx(twin.harmonic(p, r), abs=1e-4)
+        # A random model may give p near -r, where the harmonic mean makes a rounding as large as its slope.
+        slope = 2 * (p * p + r * r) / (p + r) ** 2
+        assert preservation[i].value == pytest.approx(twin.harmonic(p, r), abs=1e-5 * (1 + slope))
     assert any(a.value != pytest.approx(b.value, abs=1e-4) for a, b in zip(relevance, package, strict=True))
 
 
