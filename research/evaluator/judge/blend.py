@@ -1,12 +1,10 @@
 """Blends of the release candidate: which signals, their constants and percentiles, as TOML for scripts/evaluator_blends.py.
 
 python -m judge.blend val|toml HUMAN.json.gz CONST.json.xz OUT FILE.npz… CONST=FILE.npz   (files that judge.package wrote; CONST: of judge.constants' items)
-only=sum.consistency,fact.consistency: these blends alone are written anew, the others stay as they are in OUT
 """
 from __future__ import annotations
 
-import json, lzma, re, sys
-from pathlib import Path
+import json, lzma, sys
 
 import numpy as np
 
@@ -98,20 +96,11 @@ def of_made(items, signals, dimension, blend):
     return k, v, np.ones(len(v)), MADE
 
 
-def written(file):
-    """Blend to its lines in a file of an earlier run."""
-    parts = re.split(r"(?m)^(?=\[\w+\.\w+\]$)", Path(file).read_text(encoding="utf-8"))[1:]
-    return {part[1:].partition("]")[0]: part.rstrip("\n") + "\n" for part in parts}
-
-
-def write(study, items, made, out, only=()):
+def write(study, items, made, out):
     files = {}
     for dimension in FULL:
         task, _, name = dimension.partition(".")
         for mode, blends in (("full", FULL), ("fast", FAST)):
-            if only and dimension not in only:
-                files.setdefault(TASK[task], []).append(written(f"{out}/{TASK[task]}.toml")[f"{name}.{mode}"])
-                continue
             blend = parse(blends[dimension])
             k, v, w, source = of_validation(study, dimension, blend) if dimension in VAL else of_made(items, made, dimension, blend)
             lines = [f"[{name}.{mode}]", f'constants_from = "{source}"']
@@ -123,15 +112,13 @@ def write(study, items, made, out, only=()):
             lines += ["]", "# weighted mean of (signal - mean) / sd at the 0th, 5th, ... 100th percentile"]
             lines += [f"percentiles = [{', '.join(f'{x:.4f}' for x in levels(v / sum(x for _, x in blend), w))}]", ""]
             files.setdefault(TASK[task], []).append("\n".join(lines))
-    head = "# Release candidate 10. Blend = weighted mean of (signal - mean) / sd; a missing signal counts 0. Signals are defined in README.md.\n\n"
+    head = "# Release candidate 9. Blend = weighted mean of (signal - mean) / sd; a missing signal counts 0. Signals are defined in README.md.\n\n"
     for file, parts in files.items():
         with open(f"{out}/{file}.toml", "w", encoding="utf-8") as target:
             target.write(head + "\n".join(parts))
 
 
 def main(verb, human, const, out, *files):
-    only = [d for f in files if f.startswith("only=") for d in f.removeprefix("only=").split(",")]
-    files = [f for f in files if not f.startswith("only=")]
     study = Study(human, [f for f in files if not f.startswith("CONST=")])
     if verb == "val":
         for mode, blends in (("full", FULL), ("fast", FAST)):
@@ -140,13 +127,13 @@ def main(verb, human, const, out, *files):
                 found = [study.correlation(study.blend(blend, c[0], k), c) for c in VAL[dimension]]
                 print(f"{mode} {dimension:22s} {np.nanmean(found):.3f}", " ".join(f"{x:.2f}" for x in found), "|", blends[dimension])
         return
-    items = [] if only else json.load(lzma.open(const, "rt"))["items"]; made = {}
+    items = json.load(lzma.open(const, "rt"))["items"]; made = {}
     for file in (f.removeprefix("CONST=") for f in files if f.startswith("CONST=")):
         table = np.load(file)
         for name in table.files:
             if name != "__id__":
                 made.setdefault(name, np.full(len(items), np.nan))[table["__id__"]] = table[name]
-    write(study, items, made, out, only)
+    write(study, items, made, out)
 
 
 if __name__ == "__main__":
