@@ -14,11 +14,12 @@ from quintet.train.evaluator import (
     data_groups,
     dialogue_groups,
     summary_groups,
+    taught_groups,
     template_groups,
     text_groups,
     written_groups,
 )
-from quintet.train.evaluator.groups import ENTAILMENT, HEADS, Group, Material, Neighbours, Times
+from quintet.train.evaluator.groups import ENTAILMENT, HEADS, HELD, Group, Material, Neighbours, Times
 from quintet.train.evaluator.packing import Framing, Packed, joined, pack
 from quintet.train.evaluator.surface import same_surface
 from quintet.train.evaluator.tables import Tables
@@ -48,6 +49,7 @@ BUILDERS: dict[str, Builder] = {
     "paraphrases": Builder(claim_groups.paraphrases, ("con",)),
     "adequacy": Builder(claim_groups.adequacy, ("adq",)),
     "written summaries": Builder(summary_groups.written_summaries, ("con", ENTAILMENT)),
+    "taught claims": Builder(taught_groups.taught_claims, ("con", ENTAILMENT)),
 }
 
 
@@ -99,11 +101,16 @@ def _shard(job: tuple[str, int]) -> Packed:
 
 
 def kept(made: Iterable[Group], times: Times, rng: Random) -> Iterator[Group]:
-    """Of heads that have more groups than they need, the share that the recipe's table `kept` says."""
+    """Of heads that have more groups than they need, the share that the recipe's table `kept` says; those of heads in
+    its table `held` are not learnt from, only held."""
     for group in made:
         share = times.of("kept", group.head)
         if share >= 1 or rng.random() < share:
-            yield group
+            yield held(group) if times.names("held", group.head) else group
+
+
+def held(group: Group) -> Group:
+    return group._replace(texts=[text._replace(label=HELD, wrong=None) for text in group.texts], ranked=False)
 
 
 def groups(

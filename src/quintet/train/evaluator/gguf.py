@@ -1,10 +1,12 @@
 """Weights of a Llama model out of a GGUF file, as safetensors would have them: plain, 8-bit and 4-bit blocks of 32.
 
-Only what a file of this kind holds is read: F32, F16, Q8_0, Q4_0 and Q4_1 tensors, and the numbers beside them.
+F32, F16, Q8_0, Q4_0 and Q4_1 tensors are read here, and the numbers beside them; other kinds by the library gguf, where
+it is installed.
 """
 
 from __future__ import annotations
 
+import importlib
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -110,10 +112,24 @@ def _tensor(file: BinaryIO, path: Path, place: int, name: str, shape: tuple[int,
         kept = np.frombuffer(file.read(count * np.dtype(_PLAIN[kind]).itemsize), _PLAIN[kind])
         return kept.astype(np.float32).reshape(shape)
     if kind not in _BLOCKS:
-        raise ModelError(f"{path}: tensor {name} is of kind {kind}, which is not read; convert it to Q4_1, Q8_0 or F16")
+        return _by_library(file, path, name, shape, kind)
     size, reader = _BLOCKS[kind]
     blocks = np.frombuffer(file.read(count // 32 * size), np.uint8).reshape(-1, size)
     return reader(blocks).reshape(shape)
+
+
+def _by_library(file: BinaryIO, path: Path, name: str, shape: tuple[int, ...], kind: int) -> Floats:
+    """Kinds that only files of larger models have."""
+    try:
+        library = importlib.import_module("gguf")
+    except ImportError:
+        told = f"{path}: tensor {name} is of kind {kind}, which only the library gguf reads; "
+        raise ModelError(f"{told}run: pip install gguf, or convert the file to Q4_1, Q8_0 or F16") from None
+    numbers, size = library.GGML_QUANT_SIZES[library.GGMLQuantizationType(kind)]
+    rows = int(np.prod(shape[:-1]))
+    packed = np.frombuffer(file.read(rows * (shape[-1] // numbers) * size), np.uint8).reshape(rows, -1)
+    plain = library.quants.dequantize(packed, library.GGMLQuantizationType(kind))
+    return np.asarray(plain, np.float32).reshape(shape)
 
 
 _NAMES = {"attn_q": "q", "attn_k": "k", "attn_v": "v", "attn_output": "o", "ffn_gate": "gate", "ffn_up": "up",
@@ -130,6 +146,8 @@ def llama_weights(found: Gguf, path: Path) -> tuple[dict[str, Floats], dict[str,
     for name, tensor in found.tensors.items():
         if name == "token_embd.weight":
             out["emb.weight"] = tensor
+        elif name == "output.weight":
+            out["out.weight"] = tensor
         elif name == "output_norm.weight":
             out["norm.weight"] = tensor
         elif name.startswith("blk."):

@@ -36,6 +36,8 @@ TURN_MARK = " [SEP] "
 
 BETTER, WORSE = -1.0, -2.0
 """Labels that only rank inside their group, since nobody knows whether the better one is good."""
+HELD = -3.0
+"""Label of a text of which nothing is learnt: answers to it stay what they were (lesson.Held)."""
 
 
 class Judged(NamedTuple):
@@ -44,6 +46,8 @@ class Judged(NamedTuple):
     label: float
     wrong: Sequence[tuple[int, int]] | None = None
     """Characters of the output that the grounds do not support; None where nobody knows."""
+    unsure: Sequence[tuple[int, int]] = ()
+    """Characters of which nobody knows, where others are known."""
 
 
 class Group(NamedTuple):
@@ -74,6 +78,10 @@ class Times:
     def of(self, head: str, source: str) -> float:
         own = self._table.get(head, {})
         return float(own.get(source, own.get("other", 1)))
+
+    def names(self, table: str, head: str) -> bool:
+        """Whether a table that most recipes lack has this head."""
+        return bool(self._table.get(table, {}).get(head))
 
     def whole(self, head: str, source: str) -> int:
         return int(self.of(head, source))

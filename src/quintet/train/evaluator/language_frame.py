@@ -79,7 +79,7 @@ class LanguageFrame:
             room = max(0, self.max_tokens - 2 - len(form) - len(output))
             kept = grounds[:room] if context.keeps_start else grounds[max(0, len(grounds) - room) :]
             ids = [first, *kept, *form, *output, last]
-            marks = marks_of(_characters(found.offsets[:size], text), text.wrong, len(ids) - 1 - len(output), len(ids))
+            marks = marks_of(_characters(found.offsets[:size], text), text, len(ids) - 1 - len(output), len(ids))
             yield Framed(ids, marks, len(output) + 1)
 
     def _contexts(self, contexts: Sequence[Context]) -> Mapping[Context, tuple[list[int], list[int]]]:

@@ -36,6 +36,8 @@ class Shape:
     inner: int = 1536
     theta: float = 100_000.0
     epsilon: float = 1e-5
+    tied: bool = True
+    """Whether the word table is also what states are multiplied with; larger models have a table of their own."""
 
 
 @dataclass(frozen=True)
@@ -166,6 +168,7 @@ class LanguageModel(nn.Module):
         self.emb = nn.Embedding(shape.vocabulary, shape.width)
         self.blocks = nn.ModuleList(Block(shape) for _ in range(shape.layers))
         self.norm = Norm(shape.width, shape.epsilon)
+        self.out = None if shape.tied else nn.Linear(shape.width, shape.vocabulary, bias=False)
         nn.init.normal_(self.emb.weight, std=0.02)
 
     def fuse(self) -> None:
@@ -176,11 +179,14 @@ class LanguageModel(nn.Module):
 
     def off_grid(self) -> LanguageModel:
         """A frozen copy that rounds neither weights nor inputs. It is never compiled, even if this one is."""
-        copy = deepcopy(self)
-        for module in copy.modules():
+        return deepcopy(self).unrounded().requires_grad_(False).eval()
+
+    def unrounded(self) -> LanguageModel:
+        """This network, rounding neither weights nor inputs from now on."""
+        for module in self.modules():
             if isinstance(module, LanguageModel | Block | RoundedLinear):
                 module.plain = True
-        return copy.requires_grad_(False).eval()
+        return self
 
     def table(self) -> Tensor:
         """The word table on its grid: looked up, and multiplied with."""
@@ -207,4 +213,7 @@ class LanguageModel(nn.Module):
         return out
 
     def logits(self, states: Tensor, table: Tensor | None = None) -> Tensor:
+        if self.out is not None:
+            found: Tensor = self.out(states)
+            return found
         return functional.linear(rounded(states, self.plain), self.table() if table is None else table)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -39,6 +40,28 @@ class Weights:
 
 
 @dataclass(frozen=True)
+class Held:
+    """Answers that stay what the network said before it was trained further: other questions than those it now learns.
+    The copy is no part of the network: not trained, averaged or saved."""
+
+    start: Any
+    """As it was, frozen."""
+    questions: tuple[int, ...]
+    weight: float
+
+    @staticmethod
+    def of(network: nn.Module, learnt: Collection[str], weight: float, device: torch.device) -> Held | None:
+        """All questions but those learnt; none are held where the weight is 0."""
+        kept = tuple(place for place, name in enumerate(QUESTIONS) if name not in learnt)
+        return Held(deepcopy(network).requires_grad_(False).eval().to(device), kept, weight) if weight else None
+
+    def loss(self, now: Tensor, before: Tensor) -> Tensor:
+        """Mean squared difference of log-odds."""
+        kept = list(self.questions)
+        return self.weight * functional.mse_loss(now[:, kept], before[:, kept])
+
+
+@dataclass(frozen=True)
 class Batch:
     ids: Tensor
     types: Tensor
@@ -57,9 +80,10 @@ class Batch:
 class JudgeLesson:
     def __init__(
         self, packed: Packed, weights: Weights, dev_fraction: float, seed: int, mask_id: int, vocabulary: int,
-        together: Collection[str] = (), output_last: bool = False,
+        together: Collection[str] = (), output_last: bool = False, held: Held | None = None,
     ) -> None:  # fmt: skip
         """`output_last`: outputs stand at the end of their texts, as a language model reads them."""
+        self._held_answers = held
         self.packed, self.weights, self.mask_id, self.vocabulary = packed, weights, mask_id, vocabulary
         self._output_last = output_last
         self._together = np.array([name in together for name in HEADS], np.bool_)
@@ -87,6 +111,10 @@ class JudgeLesson:
         batch = self.batch(indexes, next(network.parameters()).device)
         answers = self.answers(network, batch)
         loss = judging_loss(answers, batch, self.weights, torch.from_numpy(self._by_head).to(batch.ids.device))
+        if self._held_answers is not None:
+            with torch.no_grad():
+                before = self.answers(self._held_answers.start, batch)
+            loss = loss + self._held_answers.loss(answers.questions, before.questions)
         rng = Random(seed)
         if rng.random() < self.weights.masked_share:
             masked = masked_loss(network, batch, rng.random() < 0.5, self.mask_id, self.vocabulary)

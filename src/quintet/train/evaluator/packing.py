@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quintet.errors import InputError
-from quintet.train.evaluator.groups import HEADS, TURN_MARK, Group
+from quintet.train.evaluator.groups import HEADS, TURN_MARK, Group, Judged
 
 UNKNOWN = 255
 """Mark of a sub-word of which nobody knows whether it is supported."""
@@ -81,7 +81,7 @@ class Frame:
         grounds = self.grounds([text.grounds for _, text in every if text.grounds])
         for (head, text), found in zip(every, outputs, strict=True):
             ids, size = self.framed(found.ids, grounds.get(text.grounds, []), head)
-            yield Framed(ids, marks_of(found.offsets[:size], text.wrong, 1, len(ids)), size)
+            yield Framed(ids, marks_of(found.offsets[:size], text, 1, len(ids)), size)
 
     def encoded(self, texts: Sequence[str]) -> list[Any]:
         found: list[Any] = self.tokenizer.encode_batch(list(texts), add_special_tokens=False)
@@ -140,15 +140,18 @@ def pack(groups: Iterable[Group], frame: Framing) -> Packed:
     )
 
 
-def marks_of(
-    offsets: Sequence[tuple[int, int]], wrong: Sequence[tuple[int, int]] | None, first: int, length: int
-) -> NDArray[np.uint8]:
+def marks_of(offsets: Sequence[tuple[int, int]], text: Judged, first: int, length: int) -> NDArray[np.uint8]:
     """Marks of `length` sub-words, of which those from `first` on stand at these characters of the output."""
     out = np.full(length, UNKNOWN, np.uint8)
-    if wrong is not None:
+    if text.wrong is not None:
         for place, (start, end) in enumerate(offsets, first):
-            out[place] = not any(start < last and end > begin for begin, last in wrong)
+            if not _inside(start, end, text.unsure):
+                out[place] = not _inside(start, end, text.wrong)
     return out
+
+
+def _inside(start: int, end: int, spans: Sequence[tuple[int, int]]) -> bool:
+    return any(start < last and end > begin for begin, last in spans)
 
 
 def joined(parts: Sequence[Packed]) -> Packed:

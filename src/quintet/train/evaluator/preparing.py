@@ -15,7 +15,7 @@ import torch
 
 from quintet.errors import InputError
 from quintet.train import rows
-from quintet.train.evaluator import building, cleaning, continuing, corpora, neighbours, terms
+from quintet.train.evaluator import building, cleaning, continuing, corpora, neighbours, retelling, teaching, terms
 from quintet.train.evaluator.groups import HEADS, Neighbours, Times
 from quintet.train.evaluator.packing import Framing, Packed
 from quintet.train.evaluator.starting import EncoderStart
@@ -89,7 +89,7 @@ def prepared(
     if not known.is_file() or known.read_text(encoding="utf-8") != key:
         folder.mkdir(exist_ok=True)
         known.unlink(missing_ok=True)
-        tables = _with_written_claims(run, corpus, folder)
+        tables = _with_taught_claims(run, with_written_claims(run, corpus, folder))
         start = encoder()
         near: Neighbours = neighbours.find(start.network.enc, start.tokenizer, tables, run.device)
         start.network.train().to("cpu")
@@ -100,7 +100,13 @@ def prepared(
     return Packed.load(folder / "examples.npz")
 
 
-def _with_written_claims(run: Run, corpus: Corpus, folder: Path) -> Tables:
+def _with_taught_claims(run: Run, tables: Tables) -> Tables:
+    """The claims that a teacher judged, where the recipe names a file of them."""
+    path = run.recipe.data.options.get("taught")
+    return replace(tables, retold=teaching.load(tables, Path(path))) if path else tables
+
+
+def with_written_claims(run: Run, corpus: Corpus, folder: Path) -> Tables:
     """The claims that a language model ended; a file of them is good for every run with these texts and options."""
     table, tables = run.recipe.data.options.get("continuing"), corpus.tables
     if not table:
@@ -113,6 +119,21 @@ def _with_written_claims(run: Run, corpus: Corpus, folder: Path) -> Tables:
         seed, texts = run.recipe.data.seed, all_texts(tables)
         continuing.save(continuing.continuations(options, tables, Times(times), seed, run.device, texts), path)
     return replace(tables, continued=continuing.load(path))
+
+
+def with_retold_claims(run: Run, tables: Tables, folder: Path) -> Tables:
+    """What a language model tells of the documents, not yet judged; kept like the claims that it ended."""
+    table = run.recipe.data.options.get("retelling")
+    if not table:
+        return tables
+    times, seed = run.recipe.data.options.get("times", {}), run.recipe.data.seed
+    documents = [teaching.key_of(document) for document in tables.documents]
+    told = json.dumps([table, times.get("retold"), seed, documents])
+    path = folder / f"retold-{hashlib.sha256(told.encode()).hexdigest()[:12]}.jsonl"
+    if not path.is_file():
+        options = retelling.options_of(table)
+        retelling.save(retelling.retellings(options, tables, Times(times), seed, run.device, all_texts(tables)), path)
+    return replace(tables, retold=retelling.load(path))
 
 
 def shards(options: Mapping[str, Any]) -> int:

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from quintet.errors import InputError
 from quintet.models.lm_heads import WORDS
+from quintet.train.evaluator import teaching
 from quintet.train.evaluator.groups import HEADS, Times
 from quintet.train.evaluator.language_frame import LEAST_TOKENS, LanguageFrame
 from quintet.train.evaluator.language_grid import towards
@@ -23,17 +24,36 @@ from quintet.train.evaluator.language_judge import LanguageJudge
 from quintet.train.evaluator.language_judge_lesson import LanguageJudgeLesson
 from quintet.train.evaluator.language_lesson import Anchor, LanguageLesson
 from quintet.train.evaluator.language_texts import readings, tokenised
-from quintet.train.evaluator.lesson import JudgeLesson, Weights
+from quintet.train.evaluator.lesson import Held, JudgeLesson, Weights
 from quintet.train.evaluator.packing import UNKNOWN, Frame, Packed
-from quintet.train.evaluator.preparing import Corpus, Run, all_texts, prepared, read_corpus, shards
+from quintet.train.evaluator.preparing import (
+    Corpus,
+    Run,
+    all_texts,
+    prepared,
+    read_corpus,
+    shards,
+    with_retold_claims,
+    with_written_claims,
+)
 from quintet.train.evaluator.shared_lesson import SharedLesson
-from quintet.train.evaluator.shipping import Heads, Made, read_together, ship_evaluator, ship_language_model
+from quintet.train.evaluator.shipping import (
+    Heads,
+    Made,
+    keep_teacher,
+    read_together,
+    ship_evaluator,
+    ship_language_model,
+)
 from quintet.train.evaluator.starting import EncoderStart, LanguageStart, open_encoder, open_language_model
 from quintet.train.opening import check_positions
 from quintet.train.recipe import Recipe
 from quintet.train.trainer import Outcome, Progress, Trainer, pick_device, plain_weights
 
 JUDGE, LANGUAGE_MODEL, LANGUAGE_JUDGE = "evaluator.judge", "evaluator.language-model", "evaluator.language-judge"
+TEACHER = "evaluator.teacher"
+TAUGHT = "taught.jsonl.gz"
+"""What a teacher leaves: claims, and what it says of them."""
 _NEIGHBOURS = "bundled:gte-small"
 """The encoder that finds them, where none is trained."""
 
@@ -50,7 +70,7 @@ def carry_out(
     recipe: Recipe, data: Path, target: Path, resume: bool, device: str, progress: Progress | None, private: bool
 ) -> Result:
     """Trains and writes OUT/model; the same seed on the same machine gives the same weights, unless it runs by time."""
-    steps = {JUDGE: _judge, LANGUAGE_MODEL: _language_model, LANGUAGE_JUDGE: _language_judge}
+    steps = {JUDGE: _judge, LANGUAGE_MODEL: _language_model, LANGUAGE_JUDGE: _language_judge, TEACHER: _teacher}
     if recipe.data.builder not in steps:
         raise InputError(f"unknown builder {recipe.data.builder}", todo=f"one of: {', '.join(steps)}")
     target.mkdir(parents=True, exist_ok=True)
@@ -72,6 +92,7 @@ def _judge(run: Run) -> Result:
     lesson = JudgeLesson(
         packed, _weights(recipe.model.options), recipe.data.dev_fraction, recipe.data.seed,
         frame.number("[MASK]"), start.network.shape.vocabulary, frame.together,
+        held=_held(run, start.network),
     )  # fmt: skip
     outcome = _fit(run, start.network, lesson, key)
     made = Made(recipe, corpus.used, outcome.scores, _notes(run, corpus, packed, lesson))
@@ -116,13 +137,61 @@ def _start_share(recipe: Recipe) -> float:
 
 
 def _language_judge(run: Run) -> Result:
-    recipe, options = run.recipe, run.recipe.data.options
-    heads = _chosen_heads(options)
+    recipe = run.recipe
     corpus = read_corpus(run)
     torch.manual_seed(recipe.train.seed)
     start = open_language_model(recipe.model.start, all_texts(corpus.tables))
     if _start_share(recipe) and not start.heads:
         raise InputError("model.options.start_share: a mean needs heads at the start, and this one has none")
+    made = _judging(run, corpus, start)
+    _fuse(run, start)
+    untrained = plain_weights(made.network)
+    outcome = _fit(run, made.network, made.lesson, made.key)
+    notes = [
+        *_notes(run, corpus, made.packed, made.lesson.judged),
+        f"{len(made.lesson.readings.texts)} texts were read beside them. Heads that were taught: {', '.join(made.taught)}.",
+    ]
+    figures = _towards_start(run, made.network, untrained, made.lesson, notes) or outcome.scores
+    told = Made(recipe, corpus.used, figures, notes)
+    folder = ship_language_model(start, run.target, told, Heads(made.network.head_weights(), made.taught))
+    return Result(folder, len(made.packed.labels), outcome.steps, figures)
+
+
+def _teacher(run: Run) -> Result:
+    """A larger language model learns to judge claims, without rounding, and judges those that others tell; it is kept,
+    but not shipped."""
+    recipe, options = run.recipe, run.recipe.data.options
+    corpus = read_corpus(run)
+    torch.manual_seed(recipe.train.seed)
+    start = open_language_model(recipe.model.start, all_texts(corpus.tables))
+    start.network.unrounded()
+    made = _judging(run, corpus, start)
+    _fuse(run, start)
+    outcome = _fit(run, made.network, made.lesson, made.key)
+    keep_teacher(start, made.network, run.target)
+    folder, times = run.target / "prepared", Times(options.get("times", {}))
+    tables = with_retold_claims(run, with_written_claims(run, corpus, folder), folder)
+    claims = list(teaching.every_claim(tables, times, Random(f"{recipe.data.seed}:claims")))
+    told = teaching.judged(tables, claims, made.network.to(run.device), made.frame, run.device)
+    teaching.save(tables, told, run.target / TAUGHT)
+    return Result(run.target, len(made.packed.labels), outcome.steps, outcome.scores)
+
+
+@dataclass(frozen=True)
+class _Judging:
+    """A language model that is to judge, and what it learns."""
+
+    network: LanguageJudge
+    lesson: LanguageJudgeLesson
+    packed: Packed
+    frame: LanguageFrame
+    taught: tuple[str, ...]
+    key: str
+
+
+def _judging(run: Run, corpus: Corpus, start: LanguageStart) -> _Judging:
+    recipe, options = run.recipe, run.recipe.data.options
+    heads = _chosen_heads(options)
     network = LanguageJudge(start.network, start.heads)
     key, frame = _key(run, corpus), LanguageFrame(start.tokenizer, start.first, _judged_tokens(options))
     packed = prepared(
@@ -133,25 +202,21 @@ def _language_judge(run: Run) -> Result:
         lambda: open_encoder(options.get("neighbours", _NEIGHBOURS), all_texts(corpus.tables)),
         heads,
     )
-    taught = _taught(packed, heads)
     # Masked words are the encoder's.
     weights = replace(_weights(recipe.model.options), masked_share=0.0)
     judged = SharedLesson(
-        packed, weights, recipe.data.dev_fraction, recipe.data.seed, int(options.get("row_tokens", 0))
-    )
+        packed, weights, recipe.data.dev_fraction, recipe.data.seed, int(options.get("row_tokens", 0)),
+        _held(run, network),
+    )  # fmt: skip
     reading = _reading_lesson(run, start, corpus)
     lesson = LanguageJudgeLesson(judged, reading, float(options.get("judged_share", 0.7)))
-    _fuse(run, start)
-    untrained = plain_weights(network)
-    outcome = _fit(run, network, lesson, key)
-    notes = [
-        *_notes(run, corpus, packed, judged),
-        f"{len(reading.texts)} texts were read beside them. Heads that were taught: {', '.join(taught)}.",
-    ]
-    figures = _towards_start(run, network, untrained, lesson, notes) or outcome.scores
-    made = Made(recipe, corpus.used, figures, notes)
-    folder = ship_language_model(start, run.target, made, Heads(network.head_weights(), taught))
-    return Result(folder, len(packed.labels), outcome.steps, figures)
+    return _Judging(network, lesson, packed, frame, _taught(packed, heads), key)
+
+
+def _held(run: Run, network: Any) -> Held | None:
+    """To be made before training: what was said is what the start says."""
+    table = run.recipe.data.options.get("holding", {})
+    return Held.of(network, table.get("learnt", ()), float(table.get("weight", 0.0)), run.device)
 
 
 def _chosen_heads(options: Mapping[str, Any]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from quintet.train.evaluator.language_network import Branches
-from quintet.train.evaluator.lesson import Batch, JudgeLesson, Weights, held_out, ranges
+from quintet.train.evaluator.lesson import Batch, Held, JudgeLesson, Weights, held_out, ranges
 from quintet.train.evaluator.network import Answers
 from quintet.train.evaluator.packing import UNKNOWN, Packed, batches
 
@@ -33,9 +33,11 @@ class SharedBatch(Batch):
 
 
 class SharedLesson(JudgeLesson):
-    def __init__(self, packed: Packed, weights: Weights, dev_fraction: float, seed: int, row_tokens: int) -> None:
+    def __init__(
+        self, packed: Packed, weights: Weights, dev_fraction: float, seed: int, row_tokens: int, held: Held | None = None
+    ) -> None:
         """`row_tokens`: the longest row of several texts. Groups of one context are held out together."""
-        super().__init__(packed, weights, 0.0, seed, 0, 0, output_last=True)
+        super().__init__(packed, weights, 0.0, seed, 0, 0, output_last=True, held=held)
         self._context = contexts(packed, self._place)
         self._families = self._found_families(row_tokens)
         self._family = np.zeros(self.groups, np.int64)

@@ -16,6 +16,7 @@ from quintet.models.folder import HEADS
 from quintet.train import export, rows
 from quintet.train.evaluator.groups import QUESTIONS
 from quintet.train.evaluator.language_grid import compressed
+from quintet.train.evaluator.language_judge import LanguageJudge
 from quintet.train.evaluator.starting import WEIGHTS, EncoderStart, LanguageStart
 from quintet.train.export_evaluator import export_evaluator
 from quintet.train.export_judge_lm import Shape, export_judge_lm
@@ -69,14 +70,15 @@ def read_together(options: Mapping[str, Any]) -> frozenset[str]:
 
 
 def ship_language_model(start: LanguageStart, target: Path, made: Made, heads: Heads | None = None) -> Path:
-    """The same; config.json says of the weights what they do not say themselves."""
+    """The same, and config.json."""
+    if not start.network.shape.tied:
+        raise InputError("a language model with an output table of its own is not shipped", todo="start from a tied one")
     stored = compressed(plain_weights(start.network))
     every = {**stored, **heads.weights} if heads else stored
     need("safetensors.torch").save_file(every, target / WEIGHTS)
     words = _words(start.tokenizer, target)
     shape = start.network.shape
-    told = {"num_attention_heads": shape.heads, "rope_theta": shape.theta, "rms_norm_eps": shape.epsilon}
-    (target / "config.json").write_text(json.dumps(told), encoding="utf-8")
+    _configured(start, target)
     folder = export_judge_lm(
         {name: value.numpy() for name, value in every.items()},
         target / "model",
@@ -87,6 +89,22 @@ def ship_language_model(start: LanguageStart, target: Path, made: Made, heads: H
         taught=heads.taught if heads else (),
     )
     return _told(folder, made)
+
+
+def keep_teacher(start: LanguageStart, network: LanguageJudge, target: Path) -> None:
+    """OUT/weights.safetensors in half precision, to be opened by `dir:`; nothing that the product would load."""
+    body = network.body
+    weights = {name.removeprefix(body): value.bfloat16() for name, value in plain_weights(network).items()}
+    need("safetensors.torch").save_file(weights, target / WEIGHTS)
+    _words(start.tokenizer, target)
+    _configured(start, target)
+
+
+def _configured(start: LanguageStart, target: Path) -> None:
+    """What the weights do not say themselves."""
+    shape = start.network.shape
+    told = {"num_attention_heads": shape.heads, "rope_theta": shape.theta, "rms_norm_eps": shape.epsilon}
+    (target / "config.json").write_text(json.dumps(told), encoding="utf-8")
 
 
 def _words(tokenizer: object, target: Path) -> Path:

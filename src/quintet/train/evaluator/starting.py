@@ -1,6 +1,7 @@
 """Where the two networks start from: the bundled encoder, a folder, a hub name, or a tiny random one.
 
 bundled:gte-small     the encoder that comes with quintet (8-bit weights; nothing is fetched)
+bundled:evaluator     the trained evaluator that comes with quintet, heads included
 bundled:judge-lm      the language model that comes with quintet, on the whole numbers it is shipped with
 dir:FOLDER            BERT or Llama in safetensors under transformers' names, Llama as GGUF, or an earlier run;
                       with tokenizer.json
@@ -26,7 +27,7 @@ from quintet.models import catalog, packed_weights
 from quintet.models.folder import HEADS
 from quintet.models.hub import snapshot
 from quintet.train import tiny
-from quintet.train.evaluator import gguf, language_graph, language_grid, language_network, network
+from quintet.train.evaluator import gguf, judge_graph, language_graph, language_grid, language_network, network
 from quintet.train.torch_parts import need
 
 Weights = dict[str, Tensor]
@@ -37,6 +38,8 @@ _BERT_TABLES = {"word": "word_embeddings", "pos": "position_embeddings", "typ": 
 _LLAMA_BLOCK = {"q": "self_attn.q_proj", "k": "self_attn.k_proj", "v": "self_attn.v_proj", "o": "self_attn.o_proj",
                 "n1": "input_layernorm", "n2": "post_attention_layernorm", "gate": "mlp.gate_proj", "up": "mlp.up_proj",
                 "down": "mlp.down_proj"}  # fmt: skip
+_FIRST = ("<|im_start|>", "<|endoftext|>", "<s>")
+"""Tokens before every text, by kind of model."""
 WEIGHTS = "weights.safetensors"
 """What a run of these recipes leaves beside its model folder."""
 
@@ -66,7 +69,8 @@ def open_encoder(spec: str, texts: Iterable[str]) -> EncoderStart:
         return EncoderStart(network.Evaluator(shape), words)
     if scheme == "bundled":
         folder = catalog.verify(catalog.entry(rest))
-        found = _from_graph(folder / "model.onnx")
+        known = catalog.entry(rest).role == "judge"
+        found = (judge_graph.weights_of if known else _from_graph)(folder / "model.onnx")
     else:
         folder = _folder(spec)
         found = _encoder_weights(_tensors(folder), spec)
@@ -92,8 +96,7 @@ def open_language_model(spec: str, texts: Iterable[str]) -> LanguageStart:
     made = language_network.LanguageModel(_language_shape(told, found))
     made.load_state_dict(found)
     words = _tokenizer(folder)
-    first = "<|im_start|>" if words.token_to_id("<|im_start|>") is not None else "<|endoftext|>"
-    return LanguageStart(made, words, first, heads)
+    return LanguageStart(made, words, next(one for one in _FIRST if words.token_to_id(one) is not None), heads)
 
 
 def _folder(spec: str) -> Path:
@@ -225,4 +228,5 @@ def _language_shape(told: Mapping[str, Any], weights: Weights) -> language_netwo
     return language_network.Shape(
         vocabulary, width, layers, heads, small * heads // width, inner,
         float(told.get("rope_theta", plain.theta)), float(told.get("rms_norm_eps", plain.epsilon)),
+        "out.weight" not in weights,
     )  # fmt: skip

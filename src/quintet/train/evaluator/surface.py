@@ -25,7 +25,7 @@ def same_surface(group: Group, rng: Random) -> Group:
         texts = [_stripped(text) for text in texts]
     elif any(ended) and not all(ended):
         texts = [text if done else _stopped(text) for text, done in zip(texts, ended, strict=True)]
-    if rng.random() < TOKENISED and not any(text.wrong for text in texts):
+    if rng.random() < TOKENISED and not any(text.wrong or text.unsure for text in texts):
         texts = [text._replace(output=_CLITIC.sub(r" \1", text.output)) for text in texts]
     if rng.random() < WITH_EMOJI:
         sign = rng.choice(EMOJI)

@@ -142,6 +142,20 @@ class Continued:
     """With the blank before it, if there is one."""
 
 
+@dataclass(frozen=True)
+class Retold:
+    """A claim that a language model made of a document it had read, and what a teacher says of it."""
+
+    document: int
+    claim: str
+    supported: float | None = None
+    """How likely the document supports it; None before it was judged."""
+    wrong: tuple[tuple[int, int], ...] = ()
+    """Characters that it does not support,"""
+    unsure: tuple[tuple[int, int], ...] = ()
+    """and those of which the teacher is not sure."""
+
+
 Record = (
     Dialogue | Choice | Document | Story | Ending | Entailment | Similarity
     | Translation | Preference | MinimalPair | Acceptable | Described
@@ -170,6 +184,7 @@ class Tables:
     described: list[Described] = field(default_factory=list)
     continued: list[Continued] = field(default_factory=list)
     """Written after the rest was read: by a language model, about the documents above."""
+    retold: list[Retold] = field(default_factory=list)
     turns: list[str] = field(default_factory=list)
     """All turns of all dialogues, in order; neighbours are rows of this list."""
     turn_dialogue: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))

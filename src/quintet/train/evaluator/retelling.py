@@ -1,0 +1,218 @@
+"""Claims that a language model tells of a text that it has read: right, half right and wrong, as generators tell them.
+
+Rules cannot say which are true; a larger model that has learnt to judge can (teaching.py). A text is read in stretches,
+the first one and some from its middle, and each is told several times; most tellings may not copy longer runs of words.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from quintet.errors import InputError
+from quintet.text.sentences import sentences
+from quintet.train.evaluator.continuing import drawn
+from quintet.train.evaluator.groups import Times
+from quintet.train.evaluator.language_texts import summary_form
+from quintet.train.evaluator.plain_decoding import Decoder, Read
+from quintet.train.evaluator.starting import LanguageStart, open_language_model
+from quintet.train.evaluator.tables import Document, Retold, Tables
+
+_LEAST_WORDS, _MOST_WORDS = 5, 60
+_LEAST_READ = 12
+_BLANKS = ("\u0120", "\u2581")
+"""How tokenizers write the blank before a word."""
+_COPIES = 0.1
+"""Share of the sentences that stand in the text word for word which are kept."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """`[data.options.retelling]` of the recipe."""
+
+    start: str
+    """The language model, as `quintet train judge-lm --start` takes it."""
+    about: str
+    """Its name and licence, for the card."""
+    tellings: int = 3
+    """Of each stretch."""
+    free: int = 1
+    """So many of them may copy as much as they like."""
+    copied: int = 8
+    """Sub-words in a row after which the others may not go on with the text's next word."""
+    new_tokens: int = 36
+    nucleus: float = 0.95
+    temperatures: tuple[float, ...] = (0.7, 0.85, 1.0)
+    words: tuple[int, ...] = (60, 120, 200, 300)
+    """How much of a text is read, drawn for each stretch."""
+    batch: int = 256
+    """Stretches at a time."""
+
+
+def options_of(table: Mapping[str, Any]) -> Options:
+    told = {name: tuple(value) if isinstance(value, list) else value for name, value in table.items()}
+    try:
+        return Options(**told)
+    except TypeError as error:
+        raise InputError(f"data.options.retelling: {error}") from None
+
+
+class Stretch(NamedTuple):
+    document: int
+    text: str
+    temperature: float
+
+
+def stretches(tables: Tables, times: Times, options: Options, rng: Random) -> list[Stretch]:
+    """Of each text as many as the recipe's table `retold` says: its beginning, then some that begin anywhere."""
+    out = []
+    for number, document in enumerate(tables.documents):
+        for count in range(times.whole("retold", document.source)):
+            text = _stretch(document, count > 0, rng.choice(options.words), rng)
+            if len(text.split()) >= _LEAST_READ:
+                out.append(Stretch(number, text, rng.choice(options.temperatures)))
+    return out
+
+
+def _stretch(document: Document, anywhere: bool, words: int, rng: Random) -> str:
+    """Whole sentences of together about so many words."""
+    every = document.read
+    first = rng.randrange(len(every)) if anywhere and every else 0
+    out: list[str] = []
+    for sentence in every[first:]:
+        if sum(len(one.split()) for one in out) >= words:
+            break
+        out.append(sentence)
+    return " ".join(out)
+
+
+def retellings(
+    options: Options, tables: Tables, times: Times, seed: int, device: torch.device, texts: Iterable[str] = ()
+) -> list[Retold]:
+    """Drawn by the seed; the same on the same machine. `texts` teach a tiny model its words."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        start = open_language_model(options.start, texts)
+    rng = Random(f"{seed}:retelling")
+    found = stretches(tables, times, options, rng)
+    told = list(tellings(start, found, options, device, seed))
+    return list(claims(tables, found, told, rng))
+
+
+def claims(
+    tables: Tables, found: Sequence[Stretch], told: Sequence[Sequence[str]], rng: Random
+) -> Iterator[Retold]:  # fmt: skip
+    """Whole sentences of the tellings, each once a text; few of those that were copied."""
+    known: set[tuple[int, str]] = set()
+    for stretch, own in zip(found, told, strict=True):
+        text = tables.documents[stretch.document].text.lower()
+        for claim in (one for telling in own for one in whole_sentences(telling)):
+            plain = claim.lower().rstrip(".!? ")
+            if (stretch.document, plain) in known or (plain in text and rng.random() >= _COPIES):
+                continue
+            known.add((stretch.document, plain))
+            yield Retold(stretch.document, claim)
+
+
+def whole_sentences(telling: str) -> Iterator[str]:
+    """Those that came to their end, by a mark or by a line break."""
+    line, ended, _ = telling.partition("\n")
+    line = line.partition("<|")[0]
+    for piece in sentences(line):
+        text = line[piece.start : piece.end].strip()
+        complete = text[-1:] in ".!?\"'" or (bool(ended) and piece.end >= len(line.rstrip()))
+        if complete and _LEAST_WORDS <= len(text.split()) <= _MOST_WORDS:
+            yield text
+
+
+@torch.no_grad()
+def tellings(
+    start: LanguageStart, found: Sequence[Stretch], options: Options, device: torch.device, seed: int
+) -> Iterator[list[str]]:
+    """What is told of each stretch, in their order."""
+    decoder = Decoder(start.network, device)
+    generator = torch.Generator(device).manual_seed(seed)
+    first = start.tokenizer.token_to_id(start.first)
+    opens = word_openings(start.tokenizer).to(device)
+    encoded = start.tokenizer.encode_batch([summary_form(one.text) for one in found], add_special_tokens=False)
+    ids = [[first, *one.ids] for one in encoded]
+    order = sorted(range(len(ids)), key=lambda place: len(ids[place]))
+    out: list[list[str]] = [[] for _ in ids]
+    for begin in range(0, len(order), options.batch):
+        rows = order[begin : begin + options.batch]
+        heat = torch.tensor([found[row].temperature for row in rows], device=device)
+        written = _told(decoder, [ids[row] for row in rows], heat, opens, options, generator)
+        texts = start.tokenizer.decode_batch(written, skip_special_tokens=False)
+        for place, row in enumerate(rows):
+            out[row] = texts[place * options.tellings : (place + 1) * options.tellings]
+    yield from out
+
+
+def _told(
+    decoder: Decoder, prompts: Sequence[Sequence[int]], heat: Tensor, opens: Tensor, options: Options,
+    generator: torch.Generator,
+) -> list[list[int]]:  # fmt: skip
+    """Every prompt is read once and told several times. `opens`: which tokens begin a word."""
+    device, times = decoder.device, options.tellings
+    lengths = torch.tensor([len(prompt) for prompt in prompts], device=device)
+    longest = int(lengths.max())
+    ids = torch.tensor([[*prompt, *[0] * (longest - len(prompt))] for prompt in prompts], device=device)
+    read = decoder.room(len(prompts), longest + options.new_tokens)
+    states = decoder.states(ids, torch.arange(longest, device=device).expand(len(prompts), -1), read)
+    state = states[torch.arange(len(prompts), device=device), lengths - 1].repeat_interleave(times, 0)
+    read = Read(read.keys.repeat_interleave(times, 1), read.values.repeat_interleave(times, 1))
+    ids, lengths, heat = (one.repeat_interleave(times, 0) for one in (ids, lengths, heat))
+    bound = torch.arange(times, device=device).repeat(len(prompts)) >= options.free
+    out = torch.zeros(len(ids), 0, dtype=torch.int64, device=device)
+    for step in range(options.new_tokens):
+        logits = decoder.logits(state) / heat[:, None]
+        if options.copied:
+            logits.masked_fill_(copying(ids, out, options.copied, opens) & bound[:, None], float("-inf"))
+        token = drawn(logits, options.nucleus, generator)
+        out = torch.cat([out, token[:, None]], 1)
+        state = decoder.states(token[:, None], (lengths + step)[:, None], read)[:, 0]
+    written: list[list[int]] = out.tolist()
+    return written
+
+
+def word_openings(tokenizer: Any) -> Tensor:
+    """Which tokens begin a word: those with a blank before it."""
+    names = [tokenizer.id_to_token(number) or "" for number in range(tokenizer.get_vocab_size())]
+    return torch.tensor([name.startswith(_BLANKS) and name[1:2].isalnum() for name in names])
+
+
+def copying(read: Tensor, told: Tensor, most: int, opens: Tensor) -> Tensor:
+    """(rows, vocabulary): what may not come next. Where the next word would make `most` sub-words in a row the same as
+    somewhere in what was read, this word may not, and no bits of words: it would be written without its blank."""
+    rows, length = read.shape
+    banned = torch.zeros(rows, len(opens), dtype=torch.bool, device=read.device)
+    before = most - 1
+    if told.shape[1] < before or length < most:
+        return banned
+    same = torch.ones(rows, length - before, dtype=torch.bool, device=read.device)
+    for place in range(before):
+        same &= read[:, place : place + length - before] == told[:, told.shape[1] - before + place, None]
+    row, column = same.nonzero(as_tuple=True)
+    word = read[row, column + before]
+    row, word = row[opens[word]], word[opens[word]]
+    banned[row] = ~opens
+    banned[row, word] = True
+    return banned
+
+
+def save(made: Sequence[Retold], path: Path) -> None:
+    """Whole or not at all: a run that goes on takes the file as it is."""
+    part = path.with_suffix(".part")
+    part.write_text("".join(f"{json.dumps(asdict(one))}\n" for one in made), encoding="utf-8")
+    part.replace(path)
+
+
+def load(path: Path) -> list[Retold]:
+    return [Retold(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]

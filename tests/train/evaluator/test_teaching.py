@@ -1,0 +1,259 @@
+"""Claims that are retold and judged by a teacher: what may be copied, what is shown, labels, files, what is held."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+import torch
+
+from quintet.errors import InputError, ModelError
+from quintet.text.content_words import content_words
+from quintet.train import tiny
+from quintet.train.evaluator import building, language_network, retelling, starting, taught_groups, teaching
+from quintet.train.evaluator.groups import ENTAILMENT_LABELS, HELD, QUESTIONS, Group, Judged, Material, Times
+from quintet.train.evaluator.language_frame import LanguageFrame
+from quintet.train.evaluator.language_judge import LanguageJudge
+from quintet.train.evaluator.lesson import Held, JudgeLesson, Weights
+from quintet.train.evaluator.network import Evaluator, Shape
+from quintet.train.evaluator.packing import UNKNOWN, Frame, pack
+from quintet.train.evaluator.tables import Document, Retold
+
+LONG = Document("cnndm", tuple(f"Sentence {n} says that {chr(97 + n % 26) * 5} met friends." for n in range(90)), ())
+OPTIONS = retelling.Options(start="tiny:gpt2", about="", tellings=2, copied=3, new_tokens=12, batch=4)
+
+
+def plain_ban(read: list[int], told: list[int], most: int, opens: list[bool]) -> set[int]:
+    """Every run of the text by hand."""
+    end = told[len(told) - most + 1 :] if len(told) >= most - 1 else None
+    banned: set[int] = set()
+    for place in range(len(read) - most + 1):
+        word = read[place + most - 1]
+        if end is not None and read[place : place + most - 1] == end and opens[word]:
+            banned |= {word, *(number for number, opening in enumerate(opens) if not opening)}
+    return banned
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_run_of_words_is_not_copied_further(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    read, told = rng.integers(0, 4, (5, 30)), rng.integers(0, 4, (5, seed))
+    opens = [True, False, True, True, False, True]
+    found = retelling.copying(torch.tensor(read), torch.tensor(told), 3, torch.tensor(opens))
+    for row in range(5):
+        wanted = plain_ban(read[row].tolist(), told[row].tolist(), 3, opens)
+        assert set(found[row].nonzero()[:, 0].tolist()) == wanted
+
+
+def test_openings_of_words_are_known_by_their_blank() -> None:
+    words = tiny.tokenizer("gpt2", ["the tower and the garden, the tower"] * 5)
+    opens = retelling.word_openings(words)
+    names = [words.id_to_token(number) for number in range(words.get_vocab_size())]
+    assert opens[words.token_to_id("\u0120the")]
+    assert not any(bool(opens[n]) for n, name in enumerate(names) if not name.startswith("\u0120"))
+
+
+@pytest.mark.parametrize(
+    ("telling", "kept"),
+    [
+        (" The mayor opened two schools. They were not", ["The mayor opened two schools."]),
+        (" The mayor opened two schools\n- Next", ["The mayor opened two schools"]),
+        (" The mayor opened two schools in Ot", []),
+        (" It rained. The mayor opened two schools.<|im_end|>", ["The mayor opened two schools."]),
+        ("\nnothing at all was said here", []),
+    ],
+)
+def test_only_whole_sentences_are_claims(telling: str, kept: list[str]) -> None:
+    assert list(retelling.whole_sentences(telling)) == kept
+
+
+def test_tellings_are_the_same_every_time_and_their_claims_come_once(tables) -> None:
+    texts = [text for document in tables.documents for text in document.sentences]
+    times = Times({"retold": {"other": 2}})
+
+    def made() -> list[Retold]:
+        return retelling.retellings(OPTIONS, tables, times, 3, torch.device("cpu"), texts)
+
+    start = starting.open_language_model(OPTIONS.start, texts)
+    found = retelling.stretches(tables, times, OPTIONS, Random(0))
+    told = list(retelling.tellings(start, found, OPTIONS, torch.device("cpu"), 1))
+    assert len(told) == len(found) and {len(own) for own in told} == {2}
+    assert made() == made()
+    document = tables.documents[found[0].document]
+    copied = document.sentences[0]
+    fresh = "The old town had nothing to say of it."
+    claims = list(retelling.claims(tables, found[:1], [[f" {fresh} {copied}", f" {fresh}"]], Random(0)))
+    assert Counter(one.claim for one in claims)[fresh] == 1
+    assert not any(one.claim == copied for one in claims), "with this seed no copy is kept"
+
+
+def test_windows_hold_all_sentences_and_the_nearest_has_the_claims_words() -> None:
+    found = teaching.windows(LONG)
+    assert len(found) > 2
+    assert all(any(text in window for window in found) for text in LONG.sentences)
+    assert all(len(window.split()) <= teaching.WINDOW_WORDS for window in found)
+    shown = teaching.Shown.of(LONG)
+    claim = "Sentence 88 says that kkkkk met friends."
+    assert claim in shown.windows[teaching.nearest(claim, shown.words)]
+    assert shown.words[0] == frozenset(content_words(found[0]))
+    assert len(shown.beginning.split()) <= teaching.BEGINNING_WORDS
+    one = Document("x", (" ".join(["word"] * 700),), ())
+    assert teaching.windows(one) == [one.text] and teaching.beginning(one) == one.text
+
+
+@pytest.fixture(scope="module")
+def judge(tables) -> tuple[LanguageJudge, LanguageFrame]:
+    texts = [text for document in tables.documents for text in document.sentences]
+    torch.manual_seed(0)
+    start = starting.open_language_model("tiny:gpt2", texts)
+    start.network.unrounded()
+    network = LanguageJudge(start.network)
+    return network, LanguageFrame(start.tokenizer, start.first, 256)
+
+
+def test_verdicts_on_shared_rows_equal_those_of_single_texts(tables, judge) -> None:
+    network, frame = judge
+    documents = tables.documents[:3]
+    pairs = [(text, teaching.beginning(one)) for one in documents for text in (*one.sentences[:2], *one.summary)]
+    found = teaching.verdicts(network, teaching.packed_pairs(pairs, frame), torch.device("cpu"))
+    con = list(QUESTIONS).index("con")
+    for number, pair in enumerate(pairs):
+        framed = next(frame.texts([Group("con", [Judged(*pair, 0.0)])]))
+        ids = torch.tensor([list(framed.ids)])
+        inside = torch.arange(ids.shape[1])[None] >= ids.shape[1] - framed.size
+        with torch.no_grad():
+            answers = network(ids, None, torch.ones_like(ids), inside)
+        assert found.con[number] == pytest.approx(float(answers.questions[0, con]), abs=1e-4)
+        assert found.nli[number] == pytest.approx(answers.entailment[0].softmax(-1).tolist(), abs=1e-4)
+        words = answers.words[0, ids.shape[1] - framed.size : -1].sigmoid()
+        assert found.words[number] == pytest.approx(words.tolist(), abs=1e-4)
+
+
+def test_judged_claims_go_to_a_file_and_back(tables, judge, tmp_path: Path) -> None:
+    network, frame = judge
+    claims = [teaching.Claim(0, "The old bridge is closed."), teaching.Claim(1, "Nobody came to see it.")]
+    told = teaching.judged(tables, claims, network, frame, torch.device("cpu"))
+    assert all(0 <= (one.supported or 0) <= 1 for one in told)
+    path = tmp_path / "taught.jsonl.gz"
+    teaching.save(tables, told, path)
+    assert teaching.load(tables, path) == told
+    turned = replace(tables, documents=tables.documents[::-1])
+    last = len(tables.documents) - 1
+    assert [one.document for one in teaching.load(turned, path)] == [last, last - 1]
+    with pytest.raises(InputError, match="there are no judged claims"):
+        teaching.load(tables, tmp_path / "no.jsonl.gz")
+    with pytest.raises(InputError, match="none of the judged claims"):
+        teaching.load(replace(tables, documents=[LONG]), path)
+
+
+def test_words_are_wrong_right_or_nobody_knows() -> None:
+    words = np.array([0.9, 0.1, 0.2, 0.5], np.float32)
+    places = [(0, 4), (4, 8), (8, 12), (12, 15)]
+    found = teaching._told(teaching.Claim(0, "The old cat ran"), 0.25, words, places)
+    assert (found.wrong, found.unsure) == (((3, 11),), ((11, 14),))
+    frame = Frame(tiny.tokenizer("bert", ["The old cat ran"]), 40)
+    spans = Judged("The old cat ran", "x", 0.2, ((4, 11),), ((12, 15),))
+    marks = pack([Group("con", [spans])], frame).marks[1:5]
+    assert marks.tolist() == [1, 0, 0, UNKNOWN]
+
+
+def test_every_claim_is_asked_once(tables) -> None:
+    told = [Retold(0, "A bridge fell."), Retold(0, "a bridge fell."), Retold(1, "A bridge fell.")]
+    times = Times({"taught.plain": {"other": 2}})
+    found = list(teaching.every_claim(replace(tables, retold=told), times, Random(0)))
+    assert len({(one.document, one.text.lower()) for one in found}) == len(found)
+    assert {(one.document, one.text) for one in found} >= {(0, "A bridge fell."), (1, "A bridge fell.")}
+    assert all(one.text for one in found)
+
+
+def test_taught_claims_are_ranked_by_the_teacher_and_entailed_where_it_is_sure(tables, neighbours) -> None:
+    told = [
+        Retold(0, "One.", 0.95, ()),
+        Retold(0, "Two.", 0.05, ((0, 3),)),
+        Retold(0, "Three.", 0.5, (), ((0, 5),)),
+        Retold(1, "Four."),
+    ]
+    times = Times({"taught.windows": {"other": 1}, "taught.whole": {"other": 1}, "nli.taught": {"all": 1}})
+    material = Material(replace(tables, retold=told), neighbours, times, Random(0))
+    found = list(taught_groups.taught_claims(material, 0, 1))
+    con = [group for group in found if group.head == "con"]
+    assert len(con) == 2 and all(group.ranked for group in con)
+    assert sorted(text.label for text in con[0].texts) == [0.05, 0.5, 0.95]
+    assert all(text.output.lower() != "four." for group in found for text in group.texts)
+    labels = {text.output.lower(): text.label for group in found if group.head == "nli" for text in group.texts}
+    assert labels == {"one.": ENTAILMENT_LABELS["entailment"], "two.": ENTAILMENT_LABELS["not_entailment"]}
+
+
+def test_groups_that_are_held_teach_nothing() -> None:
+    group = Group("sel", [Judged("i like tea", "do you?", 1), Judged("no", "do you?", 0)])
+    times = Times({"held": {"sel": 1}, "kept": {}})
+    (found,) = building.kept([group], times, Random(0))
+    assert [text.label for text in found.texts] == [HELD, HELD] and not found.ranked
+    assert list(building.kept([group], Times({}), Random(0))) == [group]
+
+
+def test_held_answers_pull_back_to_the_start() -> None:
+    groups = [building.held(Group("sel", [Judged("i like tea", "do you", 1), Judged("no cars", "do you", 0)]))]
+    frame = Frame(tiny.tokenizer("bert", ["i like tea no cars do you"]), 40)
+    torch.manual_seed(0)
+    network = Evaluator(Shape(frame.tokenizer.get_vocab_size(), 32, 2, 64, 64)).eval()
+    held = Held.of(network, ["con"], 2.0, torch.device("cpu"))
+    assert held is not None and Held.of(network, (), 0.0, torch.device("cpu")) is None
+    weights = Weights({}, masked_share=0.0)
+    lesson = JudgeLesson(pack(groups, frame), weights, 0.0, 0, 0, 100, held=held)
+    assert lesson.loss(network, [0], 0).item() == pytest.approx(0.0, abs=1e-6)
+    place = list(QUESTIONS).index("con")
+    with torch.no_grad():
+        network.heads.bias[place] += 5
+    assert lesson.loss(network, [0], 0).item() == pytest.approx(0.0, abs=1e-6), "what is learnt is free"
+    with torch.no_grad():
+        network.heads.bias[0] += 3
+    assert lesson.loss(network, [0], 0).item() == pytest.approx(2.0 * 9 / (len(QUESTIONS) - 1), rel=1e-4)
+
+
+def test_an_output_table_of_its_own_is_used_and_not_shipped(tmp_path: Path) -> None:
+    from quintet.train.evaluator.shipping import ship_language_model
+
+    shape = language_network.Shape(50, 32, 2, 4, 2, 64, tied=False)
+    network = language_network.LanguageModel(shape).unrounded()
+    states = torch.randn(3, 32)
+    assert network.out is not None
+    assert torch.allclose(network.logits(states), states @ network.out.weight.T)
+    start = starting.LanguageStart(network, None, "<s>")
+    with pytest.raises(InputError, match="output table of its own"):
+        ship_language_model(start, tmp_path, None)  # type: ignore[arg-type]
+
+
+def test_a_kind_of_tensor_that_only_the_library_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = pytest.importorskip("gguf")
+    from quintet.train.evaluator import gguf as reader
+
+    kind = library.GGMLQuantizationType.Q2_K
+    packed = np.random.default_rng(0).integers(0, 60, (2, 84), dtype=np.uint8)
+    (tmp_path / "x").write_bytes(packed.tobytes())
+    with (tmp_path / "x").open("rb") as file:
+        found = reader._tensor(file, tmp_path / "x", 0, "w", (2, 256), int(kind))
+    assert np.array_equal(found, library.quants.dequantize(packed, kind))
+    monkeypatch.setitem(__import__("sys").modules, "gguf", None)
+    with (tmp_path / "x").open("rb") as file, pytest.raises(ModelError, match="pip install gguf"):
+        reader._tensor(file, tmp_path / "x", 0, "w", (2, 256), int(kind))
+
+
+def test_the_bundled_evaluator_is_read_back_as_it_answers() -> None:
+    """Weights out of the graph in float32 against the graph with its 8-bit arithmetic."""
+    from quintet.models.open import open_model
+
+    start = starting.open_encoder("bundled:evaluator", ())
+    network = start.network.eval()
+    frame = Frame(start.tokenizer, 448)
+    output, grounds = "The council will repair the bridge.", "The council voted to repair the old bridge in May."
+    packed = pack([Group("con", [Judged(output, grounds, 0)])], frame)
+    lesson = JudgeLesson(packed, Weights({}), 0.0, 0, 0, 100)
+    with torch.no_grad():
+        found = lesson.answers(network, lesson.batch([0], torch.device("cpu"))).questions[0]
+    (wanted,) = open_model("bundled:evaluator", "judge").judge([(output, (grounds,))])
+    assert found.tolist() == pytest.approx([wanted.heads[name] for name in QUESTIONS], abs=0.25)
