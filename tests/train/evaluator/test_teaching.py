@@ -161,6 +161,19 @@ def test_words_are_wrong_right_or_nobody_knows() -> None:
     assert marks.tolist() == [1, 0, 0, UNKNOWN]
 
 
+def test_names_and_figures_that_the_document_lacks_halve_the_chance(tables) -> None:
+    text = "Helen Brand opened two schools in Otterton."
+    known = replace(tables, documents=[Document("x", (text,), ())])
+    words = tiny.tokenizer("gpt2", [text])
+    claims = [teaching.Claim(0, one) for one in ("In Otterton Helen Brand opened a school.", "In Lower Marsh nobody opened 12 schools.")]
+    sizes = [len(words.encode(f" {one.text}", add_special_tokens=False).ids) for one in claims]
+    said = [np.full(size, 0.9, np.float32) for size in sizes for _ in range(2)]
+    found = teaching.Verdicts(np.full(4, 50.0, np.float32), np.tile(np.float32([1, 0, 0]), (4, 1)), said)
+    plain, strange = teaching.told_by(known, claims, found, words)
+    assert plain.supported == 1.0 and plain.wrong == ()
+    assert strange.supported == 0.25 and strange.wrong == ((3, 14), (29, 31))
+
+
 def test_every_claim_is_asked_once(tables) -> None:
     told = [Retold(0, "A bridge fell."), Retold(0, "a bridge fell."), Retold(1, "A bridge fell.")]
     times = Times({"taught.plain": {"other": 2}})
@@ -177,7 +190,10 @@ def test_taught_claims_are_ranked_by_the_teacher_and_entailed_where_it_is_sure(t
         Retold(0, "Three.", 0.5, (), ((0, 5),)),
         Retold(1, "Four."),
     ]
-    times = Times({"taught.windows": {"other": 1}, "taught.whole": {"other": 1}, "nli.taught": {"all": 1}})
+    once = {"other": 1}
+    times = Times(
+        {"taught.windows": once, "taught.whole": once, "taught.joined": {"other": 0}, "nli.taught": {"all": 1}}
+    )
     material = Material(replace(tables, retold=told), neighbours, times, Random(0))
     found = list(taught_groups.taught_claims(material, 0, 1))
     con = [group for group in found if group.head == "con"]
@@ -186,6 +202,14 @@ def test_taught_claims_are_ranked_by_the_teacher_and_entailed_where_it_is_sure(t
     assert all(text.output.lower() != "four." for group in found for text in group.texts)
     labels = {text.output.lower(): text.label for group in found if group.head == "nli" for text in group.texts}
     assert labels == {"one.": ENTAILMENT_LABELS["entailment"], "two.": ENTAILMENT_LABELS["not_entailment"]}
+
+
+def test_several_claims_make_one_text() -> None:
+    first, second = Retold(0, "A cat ran", 0.9, ((2, 5),)), Retold(0, "It fell.", 0.1, ((0, 2),), ((3, 7),))
+    found = taught_groups._joined([first, second])
+    assert found.claim == "A cat ran. It fell."
+    assert [found.claim[start:end] for start, end in (*found.wrong, *found.unsure)] == ["cat", "It", "fell"]
+    assert found.supported == pytest.approx((0.1 + 0.5) / 2)
 
 
 def test_groups_that_are_held_teach_nothing() -> None:

@@ -298,15 +298,30 @@ def strange_words(text: str, known: Known, start: int = 0) -> Strange:
     spans, telling, checked = [], 0, 0
     for match in _TOKEN.finditer(text, start):
         token = match.group()
-        figure = any(map(str.isdigit, token))
-        if not (figure or is_content(token.lower())):
+        named = _telling(token, match.start())
+        if not (any(map(str.isdigit, token)) or is_content(token.lower())):
             continue
         checked += 1
-        named = figure or (token[0].isupper() and match.start() > 0)
         if not known.has(token, named):
             spans.append(match.span())
             telling += named
     return Strange(tuple(spans), telling, checked)
+
+
+def strange_names(text: str, known: Known) -> list[tuple[int, int]]:
+    """Names and figures that a text does not have; words of one name count as one."""
+    found = [span for span in strange_words(text, known).spans if _telling(text[span[0] : span[1]], span[0])]
+    out: list[tuple[int, int]] = []
+    for start, end in found:
+        if out and text[out[-1][1] : start] == " ":
+            out[-1] = (out[-1][0], end)
+        else:
+            out.append((start, end))
+    return out
+
+
+def _telling(token: str, place: int) -> bool:
+    return any(map(str.isdigit, token)) or (token[0].isupper() and place > 0)
 
 
 def supported(text: str, known: Known) -> bool:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from quintet.train.evaluator.groups import BETTER, ENTAILMENT, HEADS, QUESTIONS
+from quintet.train.evaluator.groups import BETTER, ENTAILMENT, HEADS, HELD, QUESTIONS
 from quintet.train.evaluator.network import Answers
 from quintet.train.evaluator.packing import UNKNOWN, Packed, batches
 
@@ -92,6 +92,7 @@ class JudgeLesson:
         self._start = np.flatnonzero(np.diff(packed.groups, prepend=-1))
         self._count = np.diff(self._start, append=len(packed.groups))
         self._longest = np.maximum.reduceat(packed.lengths, self._start)
+        self._only_held = packed.labels[self._start] == HELD
         self._pairs = _pairs(packed, self._start, self._count)
         self._held, self._train = held_out(len(self._start), dev_fraction, seed)
         self.size, self.groups = len(self._train), len(self._start)
@@ -111,16 +112,23 @@ class JudgeLesson:
         batch = self.batch(indexes, next(network.parameters()).device)
         answers = self.answers(network, batch)
         loss = judging_loss(answers, batch, self.weights, torch.from_numpy(self._by_head).to(batch.ids.device))
-        if self._held_answers is not None:
-            with torch.no_grad():
-                before = self.answers(self._held_answers.start, batch)
-            loss = loss + self._held_answers.loss(answers.questions, before.questions)
+        loss = loss + self._holding_loss(answers, batch, indexes)
         rng = Random(seed)
         if rng.random() < self.weights.masked_share:
             masked = masked_loss(network, batch, rng.random() < 0.5, self.mask_id, self.vocabulary)
             if masked is not None:
                 loss = loss + self.weights.masked * masked
         return loss
+
+    def _holding_loss(self, answers: Answers, batch: Batch, groups: Sequence[int]) -> Tensor | float:
+        """Of the texts that are only held; the start reads those alone, and in the same order."""
+        chosen = [group for group in groups if self._only_held[group]]
+        if self._held_answers is None or not chosen:
+            return 0.0
+        with torch.no_grad():
+            before = self.answers(self._held_answers.start, self.batch(chosen, batch.ids.device))
+        rows = batch.labels == HELD
+        return self._held_answers.loss(answers.questions[rows], before.questions) * rows.float().mean()
 
     def batch(self, groups: Sequence[int], device: torch.device) -> Batch:
         packed, chosen = self.packed, np.asarray(groups)

@@ -9,50 +9,79 @@ from quintet.train.evaluator.tables import Retold
 from quintet.train.evaluator.teaching import Shown, nearest
 
 _TOGETHER = 5
-"""Claims of a group: more would be ranked in too many pairs."""
+"""Texts of a group: more would be ranked in too many pairs."""
 _SURE = 0.2
 """Entailment is taught where the teacher is surer than this, either way."""
+_SENTENCES = (2, 2, 3, 4)
+"""Of a text that is made of several claims."""
 
 
 def taught_claims(material: Material, part: int, parts: int) -> Iterator[Group]:
     """con, ranked, and nli: beside the nearest window as often as the recipe's table `taught.windows` says, and beside
-    the beginning of the document as `taught.whole` says."""
+    the beginning of the document as `taught.whole` says; `taught.joined` is the share of the latter in which several
+    claims make one text."""
     tables, rng, times = material.tables, material.rng, material.times
     by_document: dict[int, list[Retold]] = {}
     for told in tables.retold:
         if told.supported is not None:
             by_document.setdefault(told.document, []).append(told)
-    share = times.of("nli.taught", "all")
     for number in part_of(len(tables.documents), part, parts):
-        own = by_document.get(number)
+        own, source = by_document.get(number), tables.documents[number].source
         if not own:
             continue
         shown = Shown.of(tables.documents[number])
-        places = [nearest(told.claim, shown.words) for told in own]
-        source = tables.documents[number].source
-        for beside, count in (("windows", times.of("taught.windows", source)), ("whole", times.of("taught.whole", source))):
-            for _ in range(int(count) + (rng.random() < count % 1)):
-                order = rng.sample(range(len(own)), len(own))
-                for grounds, chosen in _beside(beside, order, places, shown):
-                    texts = [_judged(material, own[place], grounds) for place in chosen]
-                    yield Group("con", texts)
-                    if rng.random() < share:
-                        yield from _entailed(texts)
+        for _ in range(_often(material, times.of("taught.windows", source))):
+            yield from _beside_windows(material, own, shown)
+        for _ in range(_often(material, times.of("taught.whole", source))):
+            chosen = rng.sample(own, len(own))
+            if rng.random() < times.of("taught.joined", source):
+                chosen = list(_summaries(material, chosen))
+            yield from _groups(material, chosen, shown.beginning)
 
 
-def _beside(
-    beside: str, order: Sequence[int], places: Sequence[int], shown: Shown
-) -> Iterator[tuple[str, list[int]]]:  # fmt: skip
-    """Claims in groups of the same grounds."""
-    if beside == "whole":
-        by_grounds = {shown.beginning: list(order)}
-    else:
-        by_grounds = {}
-        for place in order:
-            by_grounds.setdefault(shown.windows[places[place]], []).append(place)
-    for grounds, own in by_grounds.items():
-        for start in range(0, len(own), _TOGETHER):
-            yield grounds, own[start : start + _TOGETHER]
+def _often(material: Material, times: float) -> int:
+    """2.5 is twice or three times."""
+    return int(times) + (material.rng.random() < times % 1)
+
+
+def _beside_windows(material: Material, own: Sequence[Retold], shown: Shown) -> Iterator[Group]:
+    by_window: dict[int, list[Retold]] = {}
+    for told in material.rng.sample(own, len(own)):
+        by_window.setdefault(nearest(told.claim, shown.words), []).append(told)
+    for place, chosen in by_window.items():
+        yield from _groups(material, chosen, shown.windows[place])
+
+
+def _groups(material: Material, chosen: Sequence[Retold], grounds: str) -> Iterator[Group]:
+    share = material.times.of("nli.taught", "all")
+    for start in range(0, len(chosen), _TOGETHER):
+        texts = [_judged(material, told, grounds) for told in chosen[start : start + _TOGETHER]]
+        yield Group("con", texts)
+        if material.rng.random() < share:
+            yield from _entailed(texts)
+
+
+def _summaries(material: Material, chosen: Sequence[Retold]) -> Iterator[Retold]:
+    """Several claims as one text. One false sentence spoils it, but not as much as several."""
+    place = 0
+    while place < len(chosen):
+        count = material.rng.choice(_SENTENCES)
+        yield _joined(chosen[place : place + count])
+        place += count
+
+
+def _joined(claims: Sequence[Retold]) -> Retold:
+    texts, wrong, unsure, start = [], list[tuple[int, int]](), list[tuple[int, int]](), 0
+    for told in claims:
+        text = told.claim.strip()
+        text = text if text[-1:] in '.!?"' else f"{text}."
+        wrong += [(start + begin, start + end) for begin, end in told.wrong]
+        unsure += [(start + begin, start + end) for begin, end in told.unsure]
+        texts.append(text)
+        start += len(text) + 1
+    chances = [told.supported or 0.0 for told in claims]
+    label = (min(chances) + sum(chances) / len(chances)) / 2
+    return Retold(claims[0].document, " ".join(texts), label, tuple(wrong), tuple(unsure))
 
 
 def _judged(material: Material, told: Retold, grounds: str) -> Judged:

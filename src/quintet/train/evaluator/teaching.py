@@ -161,17 +161,26 @@ def verdicts(network: Any, packed: Packed, device: torch.device, tokens: int = _
 def judged(
     tables: Tables, claims: Sequence[Claim], network: Any, frame: LanguageFrame, device: torch.device
 ) -> list[Retold]:
-    """The claims with what the teacher says of them: means of what it says beside window and beginning."""
-    pairs = list(beside_grounds(tables, claims))
-    found = verdicts(network, packed_pairs(pairs, frame), device)
+    """The claims with what the teacher says of them."""
+    found = verdicts(network, packed_pairs(list(beside_grounds(tables, claims)), frame), device)
+    return told_by(tables, claims, found, frame.tokenizer)
+
+
+def told_by(tables: Tables, claims: Sequence[Claim], found: Verdicts, tokenizer: Any) -> list[Retold]:
+    """Means of what is said beside window and beginning. Teachers overlook names and figures, so those that the document
+    lacks are looked up: each halves the chance, and is wrong."""
     chance = (1 / (1 + np.exp(-found.con)) + found.nli[:, 0]) / 2
-    characters = [one.offsets for one in frame.tokenizer.encode_batch([f" {claim.text}" for claim in claims],
-                                                                     add_special_tokens=False)]  # fmt: skip
+    encoded = tokenizer.encode_batch([f" {claim.text}" for claim in claims], add_special_tokens=False)
+    known: dict[int, facts.Known] = {}
     out = []
     for number, claim in enumerate(claims):
         both = slice(2 * number, 2 * number + 2)
+        if claim.document not in known:
+            known[claim.document] = facts.Known(tables.documents[claim.document].text)
+        lacking = facts.strange_names(claim.text, known[claim.document])
+        sure = float(chance[both].mean()) * 0.5 ** len(lacking)
         words = np.mean(found.words[both], axis=0)
-        out.append(_told(claim, float(chance[both].mean()), words, characters[number]))
+        out.append(_told(claim, sure, words, encoded[number].offsets, lacking))
     return out
 
 
@@ -199,12 +208,22 @@ def beside_grounds(tables: Tables, claims: Iterable[Claim]) -> Iterator[tuple[st
         yield claim.text, own.beginning
 
 
-def _told(claim: Claim, chance: float, words: NDArray[np.float32], places: Sequence[tuple[int, int]]) -> Retold:
+def _told(
+    claim: Claim,
+    chance: float,
+    words: NDArray[np.float32],
+    places: Sequence[tuple[int, int]],
+    lacking: Sequence[tuple[int, int]] = (),
+) -> Retold:
     """Characters are those of the claim, not of the blank before it."""
     spans = [(max(0, start - 1), end - 1) for start, end in places[: len(words)]]
-    wrong = tuple(span for span, value in zip(spans, words, strict=False) if value < SURE)
-    unsure = tuple(span for span, value in zip(spans, words, strict=False) if SURE <= value <= 1 - SURE)
-    return Retold(claim.document, claim.text, round(chance, 4), _joined(wrong), _joined(unsure))
+    wrong = [span for span, value in zip(spans, words, strict=False) if value < SURE]
+    unsure = [
+        (start, end)
+        for (start, end), value in zip(spans, words, strict=False)
+        if SURE <= value <= 1 - SURE and not any(start < last and end > first for first, last in lacking)
+    ]
+    return Retold(claim.document, claim.text, round(chance, 4), _joined(sorted([*wrong, *lacking])), _joined(unsure))
 
 
 def _joined(spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
@@ -212,7 +231,7 @@ def _joined(spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     out: list[tuple[int, int]] = []
     for start, end in spans:
         if out and start <= out[-1][1] + 1:
-            out[-1] = (out[-1][0], end)
+            out[-1] = (out[-1][0], max(end, out[-1][1]))
         else:
             out.append((start, end))
     return tuple(out)
