@@ -9,7 +9,7 @@ import pytest
 
 from quintet.errors import InputError, UnknownName
 from quintet.train import recipe
-from quintet.train.evaluator.run import JUDGE, LANGUAGE_JUDGE, LANGUAGE_MODEL
+from quintet.train.evaluator.run import JUDGE, LANGUAGE_JUDGE, LANGUAGE_MODEL, TEACHER
 from quintet.train.multitask import mixture, stages
 from quintet.train.pseudo.builders import BUILDERS
 from quintet.train.recipe import Continual
@@ -18,8 +18,16 @@ EXPECTED = {
     "ctc-d", "ctc-r", "usr-mlm", "usr-dr-context", "usr-dr-fact", "unieval-intermediate", "unieval-summarization",
     "unieval-dialogue", "gruen-acceptability", "gruen-order", "im2-vup", "im2-nuf5", "im2-ies5", "im2-ab-ba",
     "im2-ab-ac", "im2-dmlm", "im2-grade", "evaluator", "judge-lm", "judge-lm-heads",
+    "judge-teacher", "evaluator-taught", "judge-lm-taught",
 }  # fmt: skip
-OF_THE_EVALUATOR = {"evaluator": JUDGE, "judge-lm": LANGUAGE_MODEL, "judge-lm-heads": LANGUAGE_JUDGE}
+OF_THE_EVALUATOR = {
+    "evaluator": JUDGE,
+    "evaluator-taught": JUDGE,
+    "judge-lm": LANGUAGE_MODEL,
+    "judge-lm-heads": LANGUAGE_JUDGE,
+    "judge-lm-taught": LANGUAGE_JUDGE,
+    "judge-teacher": TEACHER,
+}
 
 
 def test_there_is_a_recipe_for_everything_trainable() -> None:

@@ -16,7 +16,7 @@ pytest.importorskip("onnx")
 from quintet.train import recipe
 from quintet.train.evaluator import continuing, corpora
 from quintet.train.evaluator.groups import Neighbours, Times
-from quintet.train.evaluator.tables import Continued, Tables, fill
+from quintet.train.evaluator.tables import Continued, Retold, Tables, fill
 
 ROWS = Path(recipe.__file__).parent / "recipes" / "smoke_rows"
 
@@ -31,13 +31,18 @@ def one_thread():
 
 @pytest.fixture(scope="session")
 def tables(times: Times) -> Tables:
-    """Claims are ended as if by a language model."""
+    """Claims are ended as if by a language model, and told as if judged by a teacher."""
     made = recipe.load("evaluator", smoke=True)
     found = fill(record for source in made.data.sources for record in corpora.read(source, ROWS, 0))
     begun = continuing.beginnings(found, times, 60, Random(0))
     ends = (" with 4,417 guests from Quixville.", " by the old zebra and its keeper", " and it was.")
     continued = [Continued(one.document, one.claim, one.kept, ends[n % 3]) for n, one in enumerate(begun)]
-    return replace(found, continued=continued)
+    told = [
+        Retold(number, sentence, chance, ((0, 4),) if chance < 0.5 else ())
+        for number, document in enumerate(found.documents)
+        for sentence, chance in zip(document.sentences, (0.93, 0.41, 0.07), strict=False)
+    ]
+    return replace(found, continued=continued, retold=told)
 
 
 def _foreign(owners: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -58,6 +63,8 @@ def times() -> Times:
 
 
 @pytest.fixture(scope="session")
-def language_times() -> Times:
-    """Of the recipe that has examples from every builder but those of order."""
-    return Times(recipe.load("judge-lm-heads").data.options["times"])
+def times_of(times: Times):
+    """The table of a recipe that has examples from a builder, by the builder's name."""
+    others = {"written summaries": "judge-lm-heads", "taught claims": "judge-lm-taught"}
+    read = {name: Times(recipe.load(of).data.options["times"]) for name, of in others.items()}
+    return lambda name: read.get(name, times)

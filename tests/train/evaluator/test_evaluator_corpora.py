@@ -15,6 +15,7 @@ from quintet.train.evaluator import cleaning, corpora, terms
 from quintet.train.evaluator import tables as t
 from quintet.train.recipe import Source
 
+RECIPES = [name for name in recipe.names() if recipe.load(name).family == "evaluator"]
 ROWS: dict[str, tuple[dict, list[t.Record]]] = {
     "messages": (
         {"turns": [["agent_1", "Hi .", "Happy", [], ""], ["agent_1", "do n't you agree ?"], ["agent_2", "Yes"]]},
@@ -173,7 +174,7 @@ def test_documents_of_real_benchmarks_are_recognised(benchmarks: Path, monkeypat
         assert not list(cleaner([t.Document("x", corpora.split(example.source or ""), ("A summary.",))]))
 
 
-@pytest.mark.parametrize("name", ["evaluator", "judge-lm", "judge-lm-heads"])
+@pytest.mark.parametrize("name", RECIPES)
 def test_recipes_name_every_corpus_and_keep_its_terms(name: str) -> None:
     made = recipe.load(name)
     terms.check(made.data.sources, private=False)

@@ -133,10 +133,9 @@ def test_case_tells_nothing_inside_a_group() -> None:
     assert same_case(longer) == longer
 
 
-def test_builders_say_which_heads_they_serve(tables, neighbours, times, language_times) -> None:
+def test_builders_say_which_heads_they_serve(tables, neighbours, times_of) -> None:
     for name, builder in building.BUILDERS.items():
-        times = language_times if name == "written summaries" else times
-        found = {group.head for group in building.groups(name, tables, neighbours, times, 3)}
+        found = {group.head for group in building.groups(name, tables, neighbours, times_of(name), 3)}
         assert found == set(builder.heads), name
 
 

@@ -81,7 +81,8 @@ def test_tellings_are_the_same_every_time_and_their_claims_come_once(tables) -> 
     start = starting.open_language_model(OPTIONS.start, texts)
     found = retelling.stretches(tables, times, OPTIONS, Random(0))
     told = list(retelling.tellings(start, found, OPTIONS, torch.device("cpu"), 1))
-    assert len(told) == len(found) and {len(own) for own in told} == {2}
+    assert len(told) == len(found)
+    assert {len(own) for own in told} == {2}
     assert made() == made()
     document = tables.documents[found[0].document]
     copied = document.sentences[0]
@@ -102,7 +103,8 @@ def test_windows_hold_all_sentences_and_the_nearest_has_the_claims_words() -> No
     assert shown.words[0] == frozenset(content_words(found[0]))
     assert len(shown.beginning.split()) <= teaching.BEGINNING_WORDS
     one = Document("x", (" ".join(["word"] * 700),), ())
-    assert teaching.windows(one) == [one.text] and teaching.beginning(one) == one.text
+    assert teaching.windows(one) == [one.text]
+    assert teaching.beginning(one) == one.text
 
 
 @pytest.fixture(scope="module")
@@ -165,13 +167,18 @@ def test_names_and_figures_that_the_document_lacks_halve_the_chance(tables) -> N
     text = "Helen Brand opened two schools in Otterton."
     known = replace(tables, documents=[Document("x", (text,), ())])
     words = tiny.tokenizer("gpt2", [text])
-    claims = [teaching.Claim(0, one) for one in ("In Otterton Helen Brand opened a school.", "In Lower Marsh nobody opened 12 schools.")]
+    claims = [
+        teaching.Claim(0, one)
+        for one in ("In Otterton Helen Brand opened a school.", "In Lower Marsh nobody opened 12 schools.")
+    ]
     sizes = [len(words.encode(f" {one.text}", add_special_tokens=False).ids) for one in claims]
     said = [np.full(size, 0.9, np.float32) for size in sizes for _ in range(2)]
     found = teaching.Verdicts(np.full(4, 50.0, np.float32), np.tile(np.float32([1, 0, 0]), (4, 1)), said)
     plain, strange = teaching.told_by(known, claims, found, words)
-    assert plain.supported == 1.0 and plain.wrong == ()
-    assert strange.supported == 0.25 and strange.wrong == ((3, 14), (29, 31))
+    assert plain.supported == 1.0
+    assert plain.wrong == ()
+    assert strange.supported == 0.25
+    assert strange.wrong == ((3, 14), (29, 31))
 
 
 def test_every_claim_is_asked_once(tables) -> None:
@@ -197,7 +204,8 @@ def test_taught_claims_are_ranked_by_the_teacher_and_entailed_where_it_is_sure(t
     material = Material(replace(tables, retold=told), neighbours, times, Random(0))
     found = list(taught_groups.taught_claims(material, 0, 1))
     con = [group for group in found if group.head == "con"]
-    assert len(con) == 2 and all(group.ranked for group in con)
+    assert len(con) == 2
+    assert all(group.ranked for group in con)
     assert sorted(text.label for text in con[0].texts) == [0.05, 0.5, 0.95]
     assert all(text.output.lower() != "four." for group in found for text in group.texts)
     labels = {text.output.lower(): text.label for group in found if group.head == "nli" for text in group.texts}
@@ -216,7 +224,8 @@ def test_groups_that_are_held_teach_nothing() -> None:
     group = Group("sel", [Judged("i like tea", "do you?", 1), Judged("no", "do you?", 0)])
     times = Times({"held": {"sel": 1}, "kept": {}})
     (found,) = building.kept([group], times, Random(0))
-    assert [text.label for text in found.texts] == [HELD, HELD] and not found.ranked
+    assert [text.label for text in found.texts] == [HELD, HELD]
+    assert not found.ranked
     assert list(building.kept([group], Times({}), Random(0))) == [group]
 
 
@@ -226,7 +235,8 @@ def test_held_answers_pull_back_to_the_start() -> None:
     torch.manual_seed(0)
     network = Evaluator(Shape(frame.tokenizer.get_vocab_size(), 32, 2, 64, 64)).eval()
     held = Held.of(network, ["con"], 2.0, torch.device("cpu"))
-    assert held is not None and Held.of(network, (), 0.0, torch.device("cpu")) is None
+    assert held is not None
+    assert Held.of(network, (), 0.0, torch.device("cpu")) is None
     weights = Weights({}, masked_share=0.0)
     lesson = JudgeLesson(pack(groups, frame), weights, 0.0, 0, 0, 100, held=held)
     assert lesson.loss(network, [0], 0).item() == pytest.approx(0.0, abs=1e-6)

@@ -1,8 +1,8 @@
 """The bundled evaluator's graph back to weights: the way back of `train.export_integer`.
 
-What is read is what the product multiplies with: 7-bit numbers times their scales, the factor of each channel taken out
-again, large channels put back. Values and what follows attention keep the factor that one has and the other lacks: their
-product is the same.
+What is read is what the product multiplies with: 7-bit numbers times their scales, the factor of each channel taken
+out again, large channels put back. Values and what follows attention keep the factor that one has and the other lacks:
+their product is the same.
 """
 
 from __future__ import annotations
@@ -117,7 +117,10 @@ class _Graph:
     def heads(self) -> dict[str, Numbers]:
         """What stands behind the last state: pooling, answers, words, masked words."""
         pooled = self._before("pooled", "Add")
-        out = {"pool.bias": self[pooled.input[1]], "pool.weight": self[self._before(pooled.input[0], "MatMul").input[0]]}
+        out = {
+            "pool.bias": self[pooled.input[1]],
+            "pool.weight": self[self._before(pooled.input[0], "MatMul").input[0]],
+        }
         for name, own in (("heads", "heads"), ("nli", "nli"), ("words", "tok")):
             added = self._maker[name]
             out[f"{own}.bias"] = self[added.input[1]]

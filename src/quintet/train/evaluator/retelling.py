@@ -57,7 +57,7 @@ class Options:
 
 
 def options_of(table: Mapping[str, Any]) -> Options:
-    told = {name: tuple(value) if isinstance(value, list) else value for name, value in table.items()}
+    told: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in table.items()}
     try:
         return Options(**told)
     except TypeError as error:

@@ -149,7 +149,8 @@ def _language_judge(run: Run) -> Result:
     outcome = _fit(run, made.network, made.lesson, made.key)
     notes = [
         *_notes(run, corpus, made.packed, made.lesson.judged),
-        f"{len(made.lesson.readings.texts)} texts were read beside them. Heads that were taught: {', '.join(made.taught)}.",
+        f"{len(made.lesson.readings.texts)} texts were read beside them. "
+        f"Heads that were taught: {', '.join(made.taught)}.",
     ]
     figures = _towards_start(run, made.network, untrained, made.lesson, notes) or outcome.scores
     told = Made(recipe, corpus.used, figures, notes)

@@ -34,7 +34,13 @@ class SharedBatch(Batch):
 
 class SharedLesson(JudgeLesson):
     def __init__(
-        self, packed: Packed, weights: Weights, dev_fraction: float, seed: int, row_tokens: int, held: Held | None = None
+        self,
+        packed: Packed,
+        weights: Weights,
+        dev_fraction: float,
+        seed: int,
+        row_tokens: int,
+        held: Held | None = None,
     ) -> None:
         """`row_tokens`: the longest row of several texts. Groups of one context are held out together."""
         super().__init__(packed, weights, 0.0, seed, 0, 0, output_last=True, held=held)

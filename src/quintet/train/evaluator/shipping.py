@@ -72,7 +72,9 @@ def read_together(options: Mapping[str, Any]) -> frozenset[str]:
 def ship_language_model(start: LanguageStart, target: Path, made: Made, heads: Heads | None = None) -> Path:
     """The same, and config.json."""
     if not start.network.shape.tied:
-        raise InputError("a language model with an output table of its own is not shipped", todo="start from a tied one")
+        raise InputError(
+            "a language model with an output table of its own is not shipped", todo="start from a tied one"
+        )
     stored = compressed(plain_weights(start.network))
     every = {**stored, **heads.weights} if heads else stored
     need("safetensors.torch").save_file(every, target / WEIGHTS)

@@ -1,9 +1,9 @@
 """Claims of documents as a teacher judges them: a larger model that has learnt to judge, and is not shipped.
 
-Rules can say that a claim is true (it stands in the text) or false (its names do not), and a judge that learns from them
-learns the rules. A teacher says how likely a claim is supported, for claims that no rule can judge: what generators tell
-of a document (retelling.py), how they end a sentence they cannot know (continuing.py), summaries that people wrote. Each
-is judged beside its nearest window and beside the beginning of the document.
+Rules can say that a claim is true (it stands in the text) or false (its names do not), and a judge that learns from
+them learns the rules. A teacher says how likely a claim is supported, for claims that no rule can judge: what
+generators tell of a document (retelling.py), how they end a sentence they cannot know (continuing.py), summaries that
+people wrote. Each is judged beside its nearest window and beside the beginning of the document.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def windows(document: Document) -> list[str]:
 
 def beginning(document: Document) -> str:
     """Whole sentences of together at most BEGINNING_WORDS, but at least one."""
-    words, out = 0, []
+    words, out = 0, list[str]()
     for text in document.sentences:
         words += len(text.split())
         if out and words > BEGINNING_WORDS:
@@ -167,8 +167,8 @@ def judged(
 
 
 def told_by(tables: Tables, claims: Sequence[Claim], found: Verdicts, tokenizer: Any) -> list[Retold]:
-    """Means of what is said beside window and beginning. Teachers overlook names and figures, so those that the document
-    lacks are looked up: each halves the chance, and is wrong."""
+    """Means of what is said beside window and beginning. Teachers overlook names and figures, so those that the
+    document lacks are looked up: each halves the chance, and is wrong."""
     chance = (1 / (1 + np.exp(-found.con)) + found.nli[:, 0]) / 2
     encoded = tokenizer.encode_batch([f" {claim.text}" for claim in claims], add_special_tokens=False)
     known: dict[int, facts.Known] = {}
@@ -244,7 +244,7 @@ def key_of(document: Document) -> str:
 
 def save(tables: Tables, told: Sequence[Retold], path: Path) -> None:
     """Gzip JSONL, whole or not at all. Documents are named, not copied."""
-    part, keys = path.with_suffix(".part"), {}
+    part, keys = path.with_suffix(".part"), dict[int, str]()
     with gzip.open(part, "wt", encoding="utf-8") as file:
         for one in told:
             key = keys.setdefault(one.document, key_of(tables.documents[one.document]))
@@ -256,7 +256,9 @@ def save(tables: Tables, told: Sequence[Retold], path: Path) -> None:
 def load(tables: Tables, path: Path) -> list[Retold]:
     """Of the documents that are among the tables."""
     if not path.is_file():
-        raise InputError("there are no judged claims", where=str(path), todo="make them with: quintet train judge-teacher")
+        raise InputError(
+            "there are no judged claims", where=str(path), todo="make them with: quintet train judge-teacher"
+        )
     number = {key_of(document): place for place, document in enumerate(tables.documents)}
     out = []
     with gzip.open(path, "rt", encoding="utf-8") as file:
@@ -268,5 +270,3 @@ def load(tables: Tables, path: Path) -> list[Retold]:
     if not out:
         raise InputError("none of the judged claims is about a document of this recipe", where=str(path))
     return out
-
-
