@@ -13,7 +13,7 @@ import torch
 
 from quintet.errors import InputError, ModelError
 from quintet.text.content_words import content_words
-from quintet.train import tiny
+from quintet.train import recipe, tiny
 from quintet.train.evaluator import building, language_network, retelling, starting, taught_groups, teaching
 from quintet.train.evaluator.groups import ENTAILMENT_LABELS, HELD, QUESTIONS, Group, Judged, Material, Times
 from quintet.train.evaluator.language_frame import LanguageFrame
@@ -22,6 +22,7 @@ from quintet.train.evaluator.lesson import Held, JudgeLesson, Weights
 from quintet.train.evaluator.network import Evaluator, Shape
 from quintet.train.evaluator.packing import UNKNOWN, Frame, pack
 from quintet.train.evaluator.tables import Document, Retold
+from quintet.train.run import run_recipe
 
 LONG = Document("cnndm", tuple(f"Sentence {n} says that {chr(97 + n % 26) * 5} met friends." for n in range(90)), ())
 OPTIONS = retelling.Options(start="tiny:gpt2", about="", tellings=2, copied=3, new_tokens=12, batch=4)
@@ -291,3 +292,31 @@ def test_the_bundled_evaluator_is_read_back_as_it_answers() -> None:
         found = lesson.answers(network, lesson.batch([0], torch.device("cpu"))).questions[0]
     (wanted,) = open_model("bundled:evaluator", "judge").judge([(output, (grounds,))])
     assert found.tolist() == pytest.approx([wanted.heads[name] for name in QUESTIONS], abs=0.25)
+
+
+@pytest.fixture(scope="module")
+def teacher(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("teacher")
+    run_recipe("judge-teacher", out=folder, smoke=True, device="cpu")
+    return folder
+
+
+@pytest.mark.parametrize("name", ["evaluator-taught", "judge-lm-taught"])
+def test_a_student_learns_from_what_the_teacher_left(name: str, teacher: Path, tmp_path: Path) -> None:
+    told = teacher / "taught.jsonl.gz"
+    assert told.stat().st_size > 100
+    text = (Path(recipe.__file__).parent / "recipes" / f"{name}.toml").read_text(encoding="utf-8")
+    own = tmp_path / f"{name}.toml"
+    own.write_text(text.replace('taught = ""', f'taught = "{told}"'), encoding="utf-8")
+    without = run_recipe(name, out=tmp_path / "without", smoke=True, device="cpu")
+    with_claims = run_recipe(str(own), out=tmp_path / "with", smoke=True, device="cpu")
+    assert with_claims.items > without.items
+    assert (with_claims.folder / "model.onnx").exists()
+
+
+def test_a_missing_file_of_taught_claims_is_named(tmp_path: Path) -> None:
+    text = (Path(recipe.__file__).parent / "recipes" / "evaluator-taught.toml").read_text(encoding="utf-8")
+    own = tmp_path / "own.toml"
+    own.write_text(text.replace('taught = ""', 'taught = "nowhere.jsonl.gz"'), encoding="utf-8")
+    with pytest.raises(InputError, match=r"nowhere\.jsonl\.gz"):
+        run_recipe(str(own), out=tmp_path / "out", smoke=True, device="cpu")

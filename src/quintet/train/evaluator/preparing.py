@@ -50,7 +50,8 @@ class Corpus:
 
 
 def read_corpus(run: Run) -> Corpus:
-    """All sources in the order of the recipe, without what stands in a benchmark."""
+    """All sources in the order of the recipe, without what stands in a benchmark; the claims that a teacher judged,
+    where the recipe names a file of them."""
     recipe = run.recipe
     terms.check(recipe.data.sources, run.private)
     checked, names = frozenset[int](), list[str]()
@@ -73,7 +74,12 @@ def read_corpus(run: Run) -> Corpus:
         notes.append(f"{cleaner.in_benchmarks} texts that stand in a benchmark were left out ({len(names)} sets).")
     else:
         notes.append("Not checked against benchmarks: none were found where this ran.")
-    return Corpus(fill(records), used, notes)
+    tables, path = fill(records), recipe.data.options.get("taught")
+    if path:
+        told = teaching.load(tables, Path(path))
+        tables = replace(tables, retold=told)
+        used.append(UsedData(Path(path).name, len(told), rows.digest(Path(path)), teaching.LICENCE, "yes"))
+    return Corpus(tables, used, notes)
 
 
 def prepared(
@@ -89,7 +95,7 @@ def prepared(
     if not known.is_file() or known.read_text(encoding="utf-8") != key:
         folder.mkdir(exist_ok=True)
         known.unlink(missing_ok=True)
-        tables = _with_taught_claims(run, with_written_claims(run, corpus, folder))
+        tables = with_written_claims(run, corpus, folder)
         start = encoder()
         near: Neighbours = neighbours.find(start.network.enc, start.tokenizer, tables, run.device)
         start.network.train().to("cpu")
@@ -98,12 +104,6 @@ def prepared(
         packed.save(folder / "examples.npz")
         known.write_text(key, encoding="utf-8")
     return Packed.load(folder / "examples.npz")
-
-
-def _with_taught_claims(run: Run, tables: Tables) -> Tables:
-    """The claims that a teacher judged, where the recipe names a file of them."""
-    path = run.recipe.data.options.get("taught")
-    return replace(tables, retold=teaching.load(tables, Path(path))) if path else tables
 
 
 def with_written_claims(run: Run, corpus: Corpus, folder: Path) -> Tables:

@@ -34,6 +34,7 @@ from quintet.train.trainer import autocast
 
 WINDOW_WORDS, SHARED_WORDS = 220, 70
 """Whole sentences of so many words, about what the encoder's big windows hold, and what two neighbours share."""
+LICENCE = "written and judged by quintet's own models and TinyLlama (Apache-2.0)"
 BEGINNING_WORDS = 600
 """What a language model is shown of a document, so that no evidence is cut off."""
 SURE = 0.3
@@ -245,11 +246,12 @@ def key_of(document: Document) -> str:
 def save(tables: Tables, told: Sequence[Retold], path: Path) -> None:
     """Gzip JSONL, whole or not at all. Documents are named, not copied."""
     part, keys = path.with_suffix(".part"), dict[int, str]()
-    with gzip.open(part, "wt", encoding="utf-8") as file:
+    with part.open("wb") as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file:  # same claims, same bytes
         for one in told:
             key = keys.setdefault(one.document, key_of(tables.documents[one.document]))
-            file.write(json.dumps({"document": key, "claim": one.claim, "supported": one.supported,
-                                   "wrong": one.wrong, "unsure": one.unsure}) + "\n")  # fmt: skip
+            line = json.dumps({"document": key, "claim": one.claim, "supported": one.supported,
+                               "wrong": one.wrong, "unsure": one.unsure})  # fmt: skip
+            file.write(f"{line}\n".encode())
     part.replace(path)
 
 
