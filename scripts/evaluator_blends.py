@@ -32,7 +32,14 @@ HEADER = """\
 EITHER = {"data2text/informativeness": ["source", "references"]}
 """Dimensions that can be answered with one of several fields."""
 
-_WINDOWS = {"max": ("big", 0), "b1": ("big", 1), "b2": ("big", 2), "s1": ("small", 1), "s2": ("small", 2)}
+_WINDOWS = {
+    "max": ("big", 0),
+    "b1": ("big", 1),
+    "b2": ("big", 2),
+    "s1": ("small", 1),
+    "s2": ("small", 2),
+    "bs": ("both", 1),
+}
 """Which windows of the document are looked at: their size, and how many of those that share most words (0: all)."""
 _ALONE: dict[str, tuple[str, str, str]] = {
     "acc.whole": ("acceptability", "whole", "acceptability"),

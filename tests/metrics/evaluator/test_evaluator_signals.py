@@ -113,6 +113,14 @@ def test_support_sentence_by_sentence(window: Size, best: int) -> None:
     assert values("support", window=window, best=best) == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.parametrize("best", [0, 1])
+def test_support_beside_windows_of_both_sizes_is_the_mean(best: int) -> None:
+    far = dataclasses.replace(E, output="Town 30 met town 38 on day 30.")  # 30 and 38 share a big window only
+    big, small, both = (values("support", far, window=size, best=best) for size in ("big", "small", "both"))
+    assert best == 0 or all(big[name] > small[name] for name in big)
+    assert both == pytest.approx({name: (big[name] + small[name]) / 2 for name in big}, abs=1e-4)
+
+
 def test_evidence_points_at_what_is_not_backed() -> None:
     score = build("support").score([E])[0]["entailment"]
     weak = [OUTPUT[s.start : s.end] for s in score.spans if s.kind == "sentence"]

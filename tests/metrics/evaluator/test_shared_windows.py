@@ -17,7 +17,7 @@ from quintet.core.item import Item
 from quintet.metrics.evaluator.judged_alone import Acceptability
 from quintet.metrics.evaluator.judged_beside import DocumentFit
 from quintet.metrics.evaluator.judged_support import Support
-from quintet.metrics.evaluator.windows import SIZES
+from quintet.metrics.evaluator.windows import SIZES, USUAL
 from quintet.models.memo import forget_all
 from quintet.models.open import open_model
 
@@ -50,7 +50,7 @@ def test_a_window_is_read_once_whoever_asks(spec):
     judge = open_model(spec, "judge")
     before = judge.grounds_read
     table(spec, EXAMPLES)
-    windows = {w.text for e in EXAMPLES for w in Support()._windows(judge, e.source)}
+    windows = {w.text for e in EXAMPLES for w in Support()._windows(judge, e.source, USUAL)}
     assert len(windows) > 4
     assert judge.grounds_read - before == len(windows)
 

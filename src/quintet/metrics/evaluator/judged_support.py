@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,10 @@ from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.score import Score, Span
 from quintet.metrics.evaluator.reading import Output, read_output, weighted_mean
-from quintet.metrics.evaluator.signal import Answers, Asking, JudgeSignal, Pair, clipped, log_odds
+from quintet.metrics.evaluator.signal import Asking, JudgeSignal, Pair, clipped, log_odds
 from quintet.metrics.evaluator.windows import MANY, USUAL, Size, Window, choose, document_windows, sentence_units
 from quintet.metrics.evaluator.word_support import UNSUPPORTED, backed_words, mean_over_content
-from quintet.models.roles import Judge
+from quintet.models.roles import Judge, Judgement
 from quintet.text.tokens import Piece
 
 
@@ -24,7 +24,8 @@ from quintet.text.tokens import Piece
 class Support(JudgeSignal):
     """Heads con and words, and entailment, on each sentence beside windows of the document; the best window counts."""
 
-    window: Size = USUAL
+    window: Literal["small", "big", "both"] = USUAL
+    """`both`: the mean of what the judge says beside big windows and beside small ones."""
     best: int = 2
     """Look only at the windows that share most with a sentence; 0: at all."""
 
@@ -39,14 +40,12 @@ class Support(JudgeSignal):
     def _asking(self, judge: Judge, example: Example) -> Asking:
         output = read_output(example.output)
         units, lengths = sentence_units(judge, output)
-        windows = self._windows(judge, example.source or "")
-        pairs: list[list[Pair]] = [
-            [(unit.text, (window.text,)) for window in choose(unit.text, windows, self.best)] for unit in units
-        ]
-        answers = yield [pair for own in pairs for pair in own]
-        consistency = [max(answers[pair].heads["con"] for pair in own) for own in pairs]
-        entailed = [max(float(answers[pair].entailment[0]) for pair in own) for own in pairs]
-        words = list(_words(output, units, pairs, answers))
+        beside = [self._beside(judge, example.source or "", unit) for unit in units]
+        answers = yield [pair for views in beside for own in views for pair in own]
+        judged = [[[answers[pair] for pair in own] for own in views] for views in beside]
+        consistency = [_mean_of_best(views, lambda one: one.heads["con"]) for views in judged]
+        entailed = [_mean_of_best(views, lambda one: float(one.entailment[0])) for views in judged]
+        words = list(_words(output, units, judged))
         sentences = [
             output.span(unit.start, unit.end, p, "sentence", "not entailed")
             for unit, p in zip(units, entailed, strict=True)
@@ -59,18 +58,30 @@ class Support(JudgeSignal):
             "words": Score(mean_over_content([(span.value, counts) for span, counts in words]), spans),
         }
 
-    def _windows(self, judge: Judge, source: str) -> Sequence[Window]:
-        found = document_windows(judge, source, self.window)
+    def _beside(self, judge: Judge, source: str, unit: Piece) -> list[list[Pair]]:
+        """For each size of windows the pairs that are judged, of which the best counts."""
+        sizes: tuple[Size, ...] = ("big", "small") if self.window == "both" else (self.window,)
+        return [
+            [(unit.text, (window.text,)) for window in choose(unit.text, self._windows(judge, source, size), self.best)]
+            for size in sizes
+        ]
+
+    def _windows(self, judge: Judge, source: str, size: Size) -> Sequence[Window]:
+        found = document_windows(judge, source, size)
         return found if self.best or len(found) <= MANY else document_windows(judge, source, "big")
 
 
+def _mean_of_best(views: Sequence[Sequence[Judgement]], value: Callable[[Judgement], float]) -> float:
+    return sum(max(map(value, view)) for view in views) / len(views)
+
+
 def _words(
-    output: Output, units: Sequence[Piece], pairs: Sequence[Sequence[Pair]], answers: Answers
+    output: Output, units: Sequence[Piece], judged: Sequence[Sequence[Sequence[Judgement]]]
 ) -> Iterator[tuple[Span, bool]]:
     """Each word with the probability that some window backs it (mean of its sub-words, marks aside); does it count?"""
-    for unit, own in zip(units, pairs, strict=True):
-        judged = [answers[pair] for pair in own]
-        best: NDArray[np.float32] = np.max([judgement.words for judgement in judged], axis=0)
-        for found in backed_words(unit.text, judged[0].starts, best):
+    for unit, views in zip(units, judged, strict=True):
+        best = [np.max([judgement.words for judgement in view], axis=0) for view in views]
+        values: NDArray[np.float32] = np.mean(best, axis=0)
+        for found in backed_words(unit.text, views[0][0].starts, values):
             start, end = unit.start + found.word.start, unit.start + found.word.end
             yield output.span(start, end, found.value, "word", found.note), found.counts
