@@ -117,10 +117,15 @@ def signal(name: str) -> dict[str, Any]:
         label = "answer to the last turn" if turns == 1 else f"answer to the last {turns} turns"
         return {"metric": "evaluator-response", "of": "selection", "label": label, "parameters": {"turns": turns}}
     if head == "lm":
-        given = _GIVEN[rest.removesuffix(".mean")]
+        where, _, how = rest.partition(".")
+        given = _GIVEN[where]
         beside = "input" if rest.startswith("inp.") else given
         label = "likelihood" if given == "nothing" else f"likelihood given the {beside}"
-        return {"metric": f"evaluator-likelihood-{given}", "of": "likelihood", "label": label}
+        return {
+            "metric": f"evaluator-likelihood-{given}",
+            "of": "chance" if how == "chance" else "likelihood",
+            "label": label,
+        }
     if head == "pmi":
         given, of = rest.split(".")
         label = f"likelier by the {_GIVEN[given]}" + ("" if of == "mean" else ", in all")

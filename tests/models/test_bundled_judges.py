@@ -93,8 +93,8 @@ def test_golden_values_of_the_heads_of_the_language_model():
     for found, golden in zip((true, false), GOLDEN_READ.values(), strict=True):
         assert {name: found.heads[name] for name in golden} == pytest.approx(golden, abs=0.5)
     assert true.entailment[0] > 0.5 > false.entailment[0]
-    # "open a new airport" against "close the old bridge".
-    assert true.words[3:7].min() > 0.5 > false.words[4:7].max()
+    # "new airport" against "close the old bridge"; the article is not wrong.
+    assert true.words[3:7].min() > 0.7 > false.words[5:7].max()
 
 
 def test_weights_stay_within_their_limits():

@@ -10,7 +10,7 @@ import numpy as np
 
 from .study import VAL, Study, parse
 
-CON = "nli.bs tok.bs rd.doc.nli rd.doc.con rd.doc.words lm.doc.mean cov2 emb.doc.Pc12"
+CON = "nli.bs tok.bs rd.doc.nli rd.doc.con rd.doc.words lm.doc.chance cov2 emb.doc.Pc12"
 CONF = "0.5*nli.b1 0.5*con.b1 0.5*tok.b1 cov2 emb.doc.Pc12"
 ACC, SEL, COV = "0.5*acc.whole 0.5*rd.alone.acc", "0.5*sel.h3 0.5*rd.dlg.sel", "0.25*cov.b1 0.25*rd.doc.cov 0.25*rel.b1 0.25*rd.doc.rel"
 """A question that encoder and language model both answer is one voice, which they share; so are coverage and relevance."""
@@ -112,7 +112,7 @@ def write(study, items, made, out):
             lines += ["]", "# weighted mean of (signal - mean) / sd at the 0th, 5th, ... 100th percentile"]
             lines += [f"percentiles = [{', '.join(f'{x:.4f}' for x in levels(v / sum(x for _, x in blend), w))}]", ""]
             files.setdefault(TASK[task], []).append("\n".join(lines))
-    head = "# Release candidate 12. Blend = weighted mean of (signal - mean) / sd; a missing signal counts 0. Signals are defined in README.md.\n\n"
+    head = "# Release candidate 13. Blend = weighted mean of (signal - mean) / sd; a missing signal counts 0. Signals are defined in README.md.\n\n"
     for file, parts in files.items():
         with open(f"{out}/{file}.toml", "w", encoding="utf-8") as target:
             target.write(head + "\n".join(parts))

@@ -22,7 +22,7 @@ from evaluator_blends import signal  # noqa: E402
 ALONE = "acc.whole acc.mean acc.min coh.whole ord.mean idfsum idfsumlog lm.unc.mean rd.alone.acc rd.alone.coh"
 READ = "con nli words cohd rel cov"
 NAMES = {
-    "doc": f"{ALONE} cohd.b1 rel.b1 cov.b1 con.b1 nli.b1 tok.b1 nli.bs tok.bs cov2 lm.doc.mean pmi.doc.mean pmi.doc.sum " + " ".join(f"rd.doc.{h}" for h in READ.split())
+    "doc": f"{ALONE} cohd.b1 rel.b1 cov.b1 con.b1 nli.b1 tok.b1 nli.bs tok.bs cov2 lm.doc.mean lm.doc.chance pmi.doc.mean pmi.doc.sum " + " ".join(f"rd.doc.{h}" for h in READ.split())
     + " emb.doc.Pc12 emb.doc.Rc12 emb.doc.F12 emb.doc.cos emb.doc.Pc9 emb.doc.Rc9 emb.doc.F9",
     "refs": "emb.refm.Pc9 emb.refm.Rc9 emb.refm.F9 emb.refm.Pc12 emb.refm.Rc12 emb.refm.F12 emb.refm.cos refm.adq rd.refm.adq",
     "back": "con.b1 nli.b1 tok.b1 rd.doc.con rd.doc.nli rd.doc.words rd.doc.cov lm.doc.mean pmi.doc.mean",

@@ -224,6 +224,7 @@ def test_likelihood_and_what_the_grounds_add() -> None:
     assert values("gain-document", short) == pytest.approx({"mean": gain / count, "sum": gain, "log": flattened})
     turns = "".join(f"- {turn}\n" for turn in HISTORY) + "-"
     with_fact = total(f"{E.context}\n\n{turns}")
+    assert values("likelihood-document", short)["chance"] == pytest.approx(math.exp(document / count))
     assert values("likelihood-dialogue")["likelihood"] == pytest.approx(with_fact / count)
     assert values("likelihood-history")["likelihood"] == pytest.approx(total(turns) / count)
     assert values("gain-fact")["sum"] == pytest.approx(with_fact - total(turns))

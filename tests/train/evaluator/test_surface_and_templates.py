@@ -45,7 +45,7 @@ def test_both_ways_of_making_ends_equal_occur() -> None:
 def test_spans_end_with_their_text() -> None:
     group = Group("con", [Judged("He won it.", "g", 0, [(3, 10)])])
     shorter = [made for seed in range(50) if not ends((made := surface.same_surface(group, Random(seed)).texts[0])[0])]
-    assert ("He won it", "g", 0, [(3, 9)]) in shorter
+    assert Judged("He won it", "g", 0, [(3, 9)]) in shorter
 
 
 def test_every_mistake_of_templates_changes_a_description() -> None:

@@ -1,6 +1,7 @@
 """How likely a small language model finds the output, given what it was made from, and how much the grounds help.
 
     likelihood = mean log p(word | grounds, words before)        gain = log p(output | grounds) - log p(output)
+    chance = exp(likelihood): the unlikely differ less by it, the likely more
 
 The grounds stand in the form that the model was tuned on (a document before `TL;DR:`, a record before `=>`, turns as
 list items). Grounds too long for the model are read in overlapping windows, and the best one counts.
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -140,21 +141,29 @@ class GivenSignal(LanguageSignal):
 
 @dataclass(frozen=True)
 class Likelihood(GivenSignal):
+    version: ClassVar[int] = 3
+    """Of kept scores; 3 has the chance."""
+
     @property
     def name(self) -> str:  # type: ignore[override]
         return f"evaluator-likelihood-{self.given}"
 
     @property
     def dimensions(self) -> tuple[Dimension, ...]:  # type: ignore[override]
-        return (Dimension("likelihood", _ASKS["likelihood"], _NEEDS.get(self.given, ()), LEAST, 0.0),)
+        needs = _NEEDS.get(self.given, ())
+        return (
+            Dimension("likelihood", _ASKS["likelihood"], needs, LEAST, 0.0),
+            Dimension("chance", _ASKS["chance"], needs, 0.0, 1.0),
+        )
 
     def _signals(self, examples: Sequence[Example]) -> list[Row]:
         outputs = [read_output(example.output) for example in examples]
         jobs = [(grounds_of(e, self.given), output.text) for e, output in zip(examples, outputs, strict=True)]
-        return [
-            {"likelihood": Score(_bounded(mean_log_prob(parts)), _unlikely(output, parts), cut=self._cut(parts))}
-            for output, parts in zip(outputs, self.read(jobs), strict=True)
-        ]
+        rows: list[Row] = []
+        for output, parts in zip(outputs, self.read(jobs), strict=True):
+            found = Score(_bounded(mean_log_prob(parts)), _unlikely(output, parts), cut=self._cut(parts))
+            rows.append({"likelihood": found, "chance": replace(found, value=math.exp(found.value or 0.0))})
+        return rows
 
     def _cut(self, parts: Sequence[TokenScores]) -> dict[str, int]:
         field = (_NEEDS.get(self.given) or ("output",))[0]
@@ -209,6 +218,7 @@ class FactGain(LanguageSignal):
 
 _ASKS = {
     "likelihood": "How likely are the words of the output, one after the other?",
+    "chance": "How likely is each of its sub-words, as a chance (geometric mean)?",
     "mean": "How much likelier do the grounds make each word?",
     "sum": "How much likelier do the grounds make the output?",
     "log": "How much likelier do they make it, on a scale that flattens?",
