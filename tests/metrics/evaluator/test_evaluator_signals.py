@@ -18,10 +18,11 @@ from quintet.metrics.evaluator.likelihood import grounds_of
 from quintet.metrics.evaluator.matching import content_pieces
 from quintet.metrics.evaluator.rarity import word_table
 from quintet.metrics.evaluator.reading import read_output
-from quintet.metrics.evaluator.windows import Size, _fill, choose, document_windows, output_pieces
+from quintet.metrics.evaluator.windows import Size, choose, document_windows, output_pieces
 from quintet.models.fake_judge import FakeJudge
 from quintet.models.open import open_model
 from quintet.text.content_words import content_words, plain_words
+from quintet.text.runs import overlapping_runs
 from quintet.text.sentences import sentences
 
 SOURCE = " ".join(f"The council of town {n} met on day {n} and voted for bridge {n % 7}." for n in range(60))
@@ -150,7 +151,7 @@ def test_windows_chosen_by_rare_shared_words() -> None:
 
 @given(st.lists(st.integers(1, 50), max_size=40), st.integers(50, 120), st.integers(0, 60))
 def test_windows_cover_everything_and_fit(lengths: list[int], size: int, shared: int) -> None:
-    runs = _fill(lengths, size, shared)
+    runs = overlapping_runs(lengths, size, shared)
     assert {i for a, b in runs for i in range(a, b)} == set(range(len(lengths)))
     for (a, b), (c, d) in itertools.pairwise(runs):
         assert a < c <= b < d

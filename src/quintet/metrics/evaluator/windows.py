@@ -10,6 +10,7 @@ from quintet.metrics.evaluator.rarity import word_table
 from quintet.metrics.evaluator.reading import Output, memory, read_document
 from quintet.models.roles import Judge
 from quintet.text.content_words import content_words, plain_words
+from quintet.text.runs import overlapping_runs
 from quintet.text.tokens import Piece, whitespace_words
 
 Size = Literal["small", "big"]
@@ -58,7 +59,7 @@ def output_pieces(judge: Judge, output: Output) -> tuple[list[Piece], list[int]]
     if length <= longest:
         return [whole], [length]
     units, lengths = sentence_units(judge, output)
-    runs = _fill(lengths, longest, 0)
+    runs = overlapping_runs(lengths, longest, 0)
     pieces = [(units[first].start, units[last - 1].end) for first, last in runs]
     return [Piece(output.text[a:b], a, b) for a, b in pieces], [sum(lengths[a:b]) for a, b in runs]
 
@@ -87,38 +88,14 @@ def _cut_piece(judge: Judge, piece: Piece, size: int) -> list[Piece]:
         for at in range(word.start, word.end, size if len(word.text) > size else len(word.text))
     ]
     lengths = judge.lengths([word.text for word in words])
-    cut = [(words[first].start, words[last - 1].end) for first, last in _fill(lengths, size, 0)]
+    cut = [(words[first].start, words[last - 1].end) for first, last in overlapping_runs(lengths, size, 0)]
     return [Piece(piece.text[a:b], piece.start + a, piece.start + b) for a, b in cut]
 
 
 def _windows(judge: Judge, texts: Sequence[str], size: int, shared: int) -> tuple[Window, ...]:
     pieces, lengths = fitting(judge, [Piece(text, 0, len(text)) for text in texts], size)
     found = []
-    for first, last in _fill(lengths, size, shared):
+    for first, last in overlapping_runs(lengths, size, shared):
         text = " ".join(piece.text for piece in pieces[first:last])
         found.append(Window(text, frozenset(plain_words(text))))
     return tuple(found)
-
-
-def _fill(lengths: Sequence[int], size: int, shared: int) -> list[tuple[int, int]]:
-    """Runs of items of at most `size` in sum; a run starts so that it shares at most `shared` with the one before."""
-    runs: list[tuple[int, int]] = []
-    start = 0
-    while start < len(lengths):
-        end, total = start, 0
-        while end < len(lengths) and (end == start or total + lengths[end] <= size):
-            total += lengths[end]
-            end += 1
-        runs.append((start, end))
-        if end >= len(lengths):
-            break
-        back, overlap = end, 0
-        while back - 1 > start and overlap + lengths[back - 1] <= shared:
-            back -= 1
-            overlap += lengths[back]
-        while back < end and overlap + lengths[end] > size:
-            # What is shared must leave room for something new.
-            overlap -= lengths[back]
-            back += 1
-        start = back
-    return runs

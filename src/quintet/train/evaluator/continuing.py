@@ -7,11 +7,9 @@ language model goes on, knowing nothing or one sentence of the document. What it
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from random import Random
 from typing import Any, NamedTuple
 
@@ -130,18 +128,13 @@ def sampled(
 def _written(
     decoder: Decoder, prompts: Sequence[Sequence[int]], options: Options, generator: torch.Generator
 ) -> list[list[int]]:
-    """New tokens of every prompt. Shorter prompts are padded on their right, and written over from there."""
-    device, rows = decoder.device, len(prompts)
-    longest, lengths = max(map(len, prompts)), torch.tensor([len(prompt) for prompt in prompts], device=device)
-    ids = torch.tensor([[*prompt, *[0] * (longest - len(prompt))] for prompt in prompts], device=device)
-    read = decoder.room(rows, longest + options.new_tokens)
-    states = decoder.states(ids, torch.arange(longest, device=device).expand(rows, -1), read)
-    state = states[torch.arange(rows, device=device), lengths - 1]
-    out = []
+    """New tokens of every prompt."""
+    begun = decoder.begun(prompts, options.new_tokens)
+    state, out = begun.state, []
     for step in range(options.new_tokens):
         token = drawn(decoder.logits(state) / options.temperature, options.nucleus, generator)
         out.append(token)
-        state = decoder.states(token[:, None], (lengths + step)[:, None], read)[:, 0]
+        state = decoder.states(token[:, None], (begun.lengths + step)[:, None], begun.read)[:, 0]
     written: list[list[int]] = torch.stack(out, 1).tolist()
     return written
 
@@ -172,14 +165,3 @@ def first_sentence(kept: str, ending: str) -> str:
     while words and words[-1].strip(",;:-()").lower() in noise.HANGING:
         words.pop()
     return " ".join(words).rstrip(" ,;:-(")
-
-
-def save(made: Sequence[Continued], path: Path) -> None:
-    """Whole or not at all: a run that goes on takes the file as it is."""
-    part = path.with_suffix(".part")
-    part.write_text("".join(f"{json.dumps(asdict(one))}\n" for one in made), encoding="utf-8")
-    part.replace(path)
-
-
-def load(path: Path) -> list[Continued]:
-    return [Continued(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]

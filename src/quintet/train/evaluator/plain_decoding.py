@@ -5,6 +5,7 @@ Training needs the rounded weights and whole texts at once; writing needs neithe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -22,6 +23,16 @@ class Read:
     values: Tensor
 
 
+@dataclass(frozen=True)
+class Begun:
+    """Prompts that were read: their tokens, padded on the right, which is written over; lengths; last states."""
+
+    ids: Tensor
+    lengths: Tensor
+    state: Tensor
+    read: Read
+
+
 class Decoder:
     def __init__(self, network: LanguageModel, device: torch.device) -> None:
         self.shape = network.shape
@@ -34,6 +45,14 @@ class Decoder:
         shape = self.shape
         size = (shape.layers, rows, shape.groups, (tokens + 7) // 8 * 8, shape.width // shape.heads)
         return Read(*(torch.zeros(size, dtype=self.kind, device=self.device) for _ in range(2)))
+
+    def begun(self, prompts: Sequence[Sequence[int]], new_tokens: int) -> Begun:
+        rows, longest = len(prompts), max(map(len, prompts))
+        lengths = torch.tensor([len(prompt) for prompt in prompts], device=self.device)
+        ids = torch.tensor([[*prompt, *[0] * (longest - len(prompt))] for prompt in prompts], device=self.device)
+        read = self.room(rows, longest + new_tokens)
+        states = self.states(ids, torch.arange(longest, device=self.device).expand(rows, -1), read)
+        return Begun(ids, lengths, states[torch.arange(rows, device=self.device), lengths - 1], read)
 
     def states(self, ids: Tensor, places: Tensor, read: Read) -> Tensor:
         """Last states of tokens at their places; a token sees all places up to its own. Keeps their keys and values."""

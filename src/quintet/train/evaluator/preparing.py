@@ -19,7 +19,7 @@ from quintet.train.evaluator import building, cleaning, continuing, corpora, nei
 from quintet.train.evaluator.groups import HEADS, Neighbours, Times
 from quintet.train.evaluator.packing import Framing, Packed
 from quintet.train.evaluator.starting import EncoderStart
-from quintet.train.evaluator.tables import Record, Tables, fill
+from quintet.train.evaluator.tables import Continued, Record, Retold, Tables, fill, load_claims, save_claims
 from quintet.train.export import UsedData
 from quintet.train.recipe import Recipe
 from quintet.train.trainer import Progress
@@ -117,8 +117,8 @@ def with_written_claims(run: Run, corpus: Corpus, folder: Path) -> Tables:
     if not path.is_file():
         options = continuing.options_of(table)
         seed, texts = run.recipe.data.seed, all_texts(tables)
-        continuing.save(continuing.continuations(options, tables, Times(times), seed, run.device, texts), path)
-    return replace(tables, continued=continuing.load(path))
+        save_claims(continuing.continuations(options, tables, Times(times), seed, run.device, texts), path)
+    return replace(tables, continued=load_claims(Continued, path))
 
 
 def with_retold_claims(run: Run, tables: Tables, folder: Path) -> Tables:
@@ -132,8 +132,8 @@ def with_retold_claims(run: Run, tables: Tables, folder: Path) -> Tables:
     path = folder / f"retold-{hashlib.sha256(told.encode()).hexdigest()[:12]}.jsonl"
     if not path.is_file():
         options = retelling.options_of(table)
-        retelling.save(retelling.retellings(options, tables, Times(times), seed, run.device, all_texts(tables)), path)
-    return replace(tables, retold=retelling.load(path))
+        save_claims(retelling.retellings(options, tables, Times(times), seed, run.device, all_texts(tables)), path)
+    return replace(tables, retold=load_claims(Retold, path))
 
 
 def shards(options: Mapping[str, Any]) -> int:

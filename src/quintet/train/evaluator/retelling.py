@@ -6,10 +6,8 @@ the first one and some from its middle, and each is told several times; most tel
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from random import Random
 from typing import Any, NamedTuple
 
@@ -161,14 +159,10 @@ def _told(
 ) -> list[list[int]]:  # fmt: skip
     """Every prompt is read once and told several times. `opens`: which tokens begin a word."""
     device, times = decoder.device, options.tellings
-    lengths = torch.tensor([len(prompt) for prompt in prompts], device=device)
-    longest = int(lengths.max())
-    ids = torch.tensor([[*prompt, *[0] * (longest - len(prompt))] for prompt in prompts], device=device)
-    read = decoder.room(len(prompts), longest + options.new_tokens)
-    states = decoder.states(ids, torch.arange(longest, device=device).expand(len(prompts), -1), read)
-    state = states[torch.arange(len(prompts), device=device), lengths - 1].repeat_interleave(times, 0)
-    read = Read(read.keys.repeat_interleave(times, 1), read.values.repeat_interleave(times, 1))
-    ids, lengths, heat = (one.repeat_interleave(times, 0) for one in (ids, lengths, heat))
+    begun = decoder.begun(prompts, options.new_tokens)
+    read = Read(*(one.repeat_interleave(times, 1) for one in (begun.read.keys, begun.read.values)))
+    several = (begun.ids, begun.lengths, begun.state, heat)
+    ids, lengths, state, heat = (one.repeat_interleave(times, 0) for one in several)
     bound = torch.arange(times, device=device).repeat(len(prompts)) >= options.free
     out = torch.zeros(len(ids), 0, dtype=torch.int64, device=device)
     for step in range(options.new_tokens):
@@ -205,14 +199,3 @@ def copying(read: Tensor, told: Tensor, most: int, opens: Tensor) -> Tensor:
     banned[row] = ~opens
     banned[row, word] = True
     return banned
-
-
-def save(made: Sequence[Retold], path: Path) -> None:
-    """Whole or not at all: a run that goes on takes the file as it is."""
-    part = path.with_suffix(".part")
-    part.write_text("".join(f"{json.dumps(asdict(one))}\n" for one in made), encoding="utf-8")
-    part.replace(path)
-
-
-def load(path: Path) -> list[Retold]:
-    return [Retold(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,6 +156,20 @@ class Retold:
     """Characters that it does not support,"""
     unsure: tuple[tuple[int, int], ...] = ()
     """and those of which the teacher is not sure."""
+
+
+Claim = TypeVar("Claim", Continued, Retold)
+
+
+def save_claims(made: Sequence[Continued] | Sequence[Retold], path: Path) -> None:
+    """Whole or not at all: a run that goes on takes the file as it is."""
+    part = path.with_suffix(".part")
+    part.write_text("".join(f"{json.dumps(asdict(one))}\n" for one in made), encoding="utf-8")
+    part.replace(path)
+
+
+def load_claims(kind: type[Claim], path: Path) -> list[Claim]:
+    return [kind(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 Record = (

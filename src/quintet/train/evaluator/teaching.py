@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from quintet.errors import InputError
 from quintet.text.content_words import content_words
+from quintet.text.runs import overlapping_runs
 from quintet.train.evaluator import facts
 from quintet.train.evaluator.groups import QUESTIONS, Group, Judged, Times
 from quintet.train.evaluator.language_frame import LanguageFrame
@@ -46,22 +47,8 @@ _CON = list(QUESTIONS).index("con")
 
 def windows(document: Document) -> list[str]:
     """Whole sentences that together have about WINDOW_WORDS, each sharing some with the one before."""
-    sentences, sizes = document.sentences, [len(text.split()) for text in document.sentences]
-    out, first = [], 0
-    while first < len(sentences):
-        last, words = first, 0
-        while last < len(sentences) and (last == first or words + sizes[last] <= WINDOW_WORDS):
-            words += sizes[last]
-            last += 1
-        out.append(" ".join(sentences[first:last]))
-        if last >= len(sentences):
-            break
-        back, shared = last, 0
-        while back - 1 > first and shared + sizes[back - 1] <= SHARED_WORDS:
-            back -= 1
-            shared += sizes[back]
-        first = back
-    return out
+    runs = overlapping_runs([len(text.split()) for text in document.sentences], WINDOW_WORDS, SHARED_WORDS)
+    return [" ".join(document.sentences[first:last]) for first, last in runs]
 
 
 def beginning(document: Document) -> str:
