@@ -10,6 +10,8 @@ from random import Random
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save_file
+from tokenizers import Tokenizer, models
 
 from quintet.errors import InputError, ModelError
 from quintet.text.content_words import content_words
@@ -21,6 +23,7 @@ from quintet.train.evaluator.language_judge import LanguageJudge
 from quintet.train.evaluator.lesson import Held, JudgeLesson, Weights
 from quintet.train.evaluator.network import Evaluator, Shape
 from quintet.train.evaluator.packing import UNKNOWN, Frame, pack
+from quintet.train.evaluator.plain_decoding import Decoder
 from quintet.train.evaluator.tables import Document, Retold
 from quintet.train.run import run_recipe
 
@@ -258,9 +261,43 @@ def test_an_output_table_of_its_own_is_used_and_not_shipped(tmp_path: Path) -> N
     states = torch.randn(3, 32)
     assert network.out is not None
     assert torch.allclose(network.logits(states), states @ network.out.weight.T)
+    written = Decoder(network, torch.device("cpu")).logits(states)
+    assert torch.allclose(written, network.logits(states), atol=1e-5)
     start = starting.LanguageStart(network, None, "<s>")
     with pytest.raises(InputError, match="output table of its own"):
         ship_language_model(start, tmp_path, None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("last", ["none", "the word table", "its own"])
+def test_a_llama_from_the_hub_keeps_its_output_table(last: str, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    small = language_network.LanguageModel(language_network.Shape(50, 32, 2, 4, 2, 64, tied=last != "its own"))
+    names = {"emb": "model.embed_tokens", "norm": "model.norm", "out": "lm_head"}
+    stored = {}
+    for name, value in small.state_dict().items():
+        kind, _, rest = name.removesuffix(".weight").partition(".")
+        number, _, short = rest.partition(".")
+        whole = names.get(kind) or f"model.layers.{number}.{starting._LLAMA_BLOCK[short]}"
+        stored[f"{whole}.weight"] = value.clone()
+    if last == "the word table":
+        stored["lm_head.weight"] = stored["model.embed_tokens.weight"].clone()
+    save_file(stored, tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text('{"num_attention_heads": 4}', encoding="utf-8")
+    tiny.tokenizer("gpt2", ["a b c"]).save(str(tmp_path / "tokenizer.json"))
+    found = starting.open_language_model(f"dir:{tmp_path}", ())
+    assert found.network.shape.tied == (last != "its own")
+    for name, value in small.state_dict().items():
+        assert torch.equal(found.network.state_dict()[name], value)
+
+
+def test_a_tokenizer_without_a_first_token_is_refused(tmp_path: Path) -> None:
+    tokenizer = Tokenizer(models.WordLevel({"a": 0, "b": 1}, unk_token="a"))
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    small = language_network.LanguageModel(language_network.Shape(50, 32, 2, 4, 2, 64))
+    save_file({name: value.clone() for name, value in small.state_dict().items()}, tmp_path / "weights.safetensors")
+    (tmp_path / "config.json").write_text('{"num_attention_heads": 4}', encoding="utf-8")
+    with pytest.raises(ModelError, match="no token that begins a text"):
+        starting.open_language_model(f"dir:{tmp_path}", ())
 
 
 def test_a_kind_of_tensor_that_only_the_library_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

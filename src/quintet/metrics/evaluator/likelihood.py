@@ -161,8 +161,9 @@ class Likelihood(GivenSignal):
         jobs = [(grounds_of(e, self.given), output.text) for e, output in zip(examples, outputs, strict=True)]
         rows: list[Row] = []
         for output, parts in zip(outputs, self.read(jobs), strict=True):
-            found = Score(_bounded(mean_log_prob(parts)), _unlikely(output, parts), cut=self._cut(parts))
-            rows.append({"likelihood": found, "chance": replace(found, value=math.exp(found.value or 0.0))})
+            mean = _bounded(mean_log_prob(parts))
+            found = Score(mean, _unlikely(output, parts), cut=self._cut(parts))
+            rows.append({"likelihood": found, "chance": replace(found, value=math.exp(mean))})
         return rows
 
     def _cut(self, parts: Sequence[TokenScores]) -> dict[str, int]:

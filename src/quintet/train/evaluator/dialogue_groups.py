@@ -41,9 +41,8 @@ def selection(material: Material, part: int, parts: int) -> Iterator[Group]:
         by_source.setdefault(dialogue.source, []).append(dialogue)
     for number in part_of(len(tables.dialogues), part, parts):
         dialogue = tables.dialogues[number]
-        times = material.times.of("sel", dialogue.source)
         for turn in range(1, len(dialogue.turns)):
-            count = int(times) + (rng.random() < times % 1)
+            count = material.times.drawn("sel", dialogue.source, rng)
             if (dialogue.human and not dialogue.human[turn]) or len(dialogue.turns[turn].split()) < 2:
                 continue
             for _ in range(count):

@@ -86,6 +86,11 @@ class Times:
     def whole(self, head: str, source: str) -> int:
         return int(self.of(head, source))
 
+    def drawn(self, head: str, source: str, rng: Random) -> int:
+        """2.5 is twice or three times."""
+        times = self.of(head, source)
+        return int(times) + (rng.random() < times % 1)
+
 
 @dataclass(frozen=True)
 class Material:

@@ -72,7 +72,8 @@ class Decoder:
         return self._norm(x, "norm")
 
     def logits(self, states: Tensor) -> Tensor:
-        return functional.linear(states, self._weights["emb.weight"]).float()
+        table = self._weights.get("out.weight", self._weights["emb.weight"])
+        return functional.linear(states, table).float()
 
     def _norm(self, x: Tensor, name: str) -> Tensor:
         weight = self._weights[f"{name}.weight"].float()

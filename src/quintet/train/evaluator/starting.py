@@ -96,7 +96,10 @@ def open_language_model(spec: str, texts: Iterable[str]) -> LanguageStart:
     made = language_network.LanguageModel(_language_shape(told, found))
     made.load_state_dict(found)
     words = _tokenizer(folder)
-    return LanguageStart(made, words, next(one for one in _FIRST if words.token_to_id(one) is not None), heads)
+    first = next((one for one in _FIRST if words.token_to_id(one) is not None), None)
+    if first is None:
+        raise ModelError(f"{spec}: its tokenizer has no token that begins a text; one of {', '.join(_FIRST)} is needed")
+    return LanguageStart(made, words, first, heads)
 
 
 def _folder(spec: str) -> Path:
@@ -200,6 +203,9 @@ def _llama_weights(stored: Mapping[str, Tensor], spec: str) -> Weights:
         for number in range(layers):
             for short, long in _LLAMA_BLOCK.items():
                 out[f"blocks.{number}.{short}.weight"] = stored[f"model.layers.{number}.{long}.weight"]
+        last = stored.get("lm_head.weight", out["emb.weight"])
+        if not torch.equal(last, out["emb.weight"]):
+            out["out.weight"] = last
     except KeyError as error:
         raise ModelError(f"{spec} lacks {error.args[0]}; the language model starts from one of Llama's kind") from None
     return {name: value.float() for name, value in out.items()}

@@ -30,18 +30,13 @@ def taught_claims(material: Material, part: int, parts: int) -> Iterator[Group]:
         if not own:
             continue
         shown = Shown.of(tables.documents[number])
-        for _ in range(_often(material, times.of("taught.windows", source))):
+        for _ in range(times.drawn("taught.windows", source, rng)):
             yield from _beside_windows(material, own, shown)
-        for _ in range(_often(material, times.of("taught.whole", source))):
+        for _ in range(times.drawn("taught.whole", source, rng)):
             chosen = rng.sample(own, len(own))
             if rng.random() < times.of("taught.joined", source):
                 chosen = list(_summaries(material, chosen))
             yield from _groups(material, chosen, shown.beginning)
-
-
-def _often(material: Material, times: float) -> int:
-    """2.5 is twice or three times."""
-    return int(times) + (material.rng.random() < times % 1)
 
 
 def _beside_windows(material: Material, own: Sequence[Retold], shown: Shown) -> Iterator[Group]:
@@ -73,7 +68,7 @@ def _summaries(material: Material, chosen: Sequence[Retold]) -> Iterator[Retold]
 def _joined(claims: Sequence[Retold]) -> Retold:
     texts, wrong, unsure, start = [], list[tuple[int, int]](), list[tuple[int, int]](), 0
     for told in claims:
-        text = told.claim.strip()
+        text = told.claim.rstrip()
         text = text if text[-1:] in '.!?"' else f"{text}."
         wrong += [(start + begin, start + end) for begin, end in told.wrong]
         unsure += [(start + begin, start + end) for begin, end in told.unsure]

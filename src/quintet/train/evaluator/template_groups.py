@@ -22,8 +22,7 @@ def templates(material: Material, part: int, parts: int) -> Iterator[Group]:
     """acc: a description above the same with one or several mistakes."""
     rng, described = material.rng, material.tables.described
     for one in described[part::parts]:
-        times = material.times.of("acc.templates", one.source)
-        for text in one.texts[: int(times) + (rng.random() < times % 1)]:
+        for text in one.texts[: material.times.drawn("acc.templates", one.source, rng)]:
             group = _with_mistakes(one, text, rng.choice(rng.choice(described).texts), rng)
             if group is not None:
                 yield group
