@@ -241,7 +241,7 @@ def test_a_gguf_file_is_read_as_it_was_written(tmp_path: Path) -> None:
     found = reader.read(tmp_path / "tiny.gguf")
     for name, values in wanted.items():
         assert np.allclose(found.tensors[name], values, atol=1e-6), name
-    weights, told = reader.llama_weights(found, tmp_path / "tiny.gguf")
+    weights, told = reader.language_weights(found, tmp_path / "tiny.gguf")
     assert told == pytest.approx({"num_attention_heads": 2, "rope_theta": 1e4, "rms_norm_eps": 1e-5})
     # Rows 0 and 1 of a head turn together: here they stand at 0 and at half of the head's 16 rows.
     assert np.array_equal(weights["blocks.0.q.weight"][[0, 8]], found.tensors["blk.0.attn_q.weight"][[0, 1]])

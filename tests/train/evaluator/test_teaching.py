@@ -79,7 +79,7 @@ def test_tellings_are_the_same_every_time_and_their_claims_come_once(tables) -> 
     texts = [text for document in tables.documents for text in document.sentences]
     times = Times({"retold": {"other": 2}})
 
-    def made() -> list[Retold]:
+    def made() -> retelling.Tellings:
         return retelling.retellings(OPTIONS, tables, times, 3, torch.device("cpu"), texts)
 
     start = starting.open_language_model(OPTIONS.start, texts)
@@ -133,7 +133,7 @@ def test_verdicts_on_shared_rows_equal_those_of_single_texts(tables, judge) -> N
         inside = torch.arange(ids.shape[1])[None] >= ids.shape[1] - framed.size
         with torch.no_grad():
             answers = network(ids, None, torch.ones_like(ids), inside)
-        assert found.con[number] == pytest.approx(float(answers.questions[0, con]), abs=1e-4)
+        assert found.asked[number] == pytest.approx(float(answers.questions[0, con]), abs=1e-4)
         assert found.nli[number] == pytest.approx(answers.entailment[0].softmax(-1).tolist(), abs=1e-4)
         words = answers.words[0, ids.shape[1] - framed.size : -1].sigmoid()
         assert found.words[number] == pytest.approx(words.tolist(), abs=1e-4)
@@ -176,10 +176,10 @@ def test_names_and_figures_that_the_document_lacks_halve_the_chance(tables) -> N
         for one in ("In Otterton Helen Brand opened a school.", "In Lower Marsh nobody opened 12 schools.")
     ]
     sizes = [len(words.encode(f" {one.text}", add_special_tokens=False).ids) for one in claims]
-    said = [np.full(size, 0.9, np.float32) for size in sizes for _ in range(2)]
-    found = teaching.Verdicts(np.full(4, 50.0, np.float32), np.tile(np.float32([1, 0, 0]), (4, 1)), said)
-    plain, strange = teaching.told_by(known, claims, found, words)
-    assert plain.supported == 1.0
+    said = [np.full(size, 0.9, np.float32) for size in (sizes[0], sizes[0], sizes[1])]
+    found = teaching.Verdicts(np.float32([50, -50, 50]), np.float32([[1, 0, 0], [1, 0, 0], [1, 0, 0]]), said)
+    plain, strange = teaching.told_by(known, claims, [2, 1], found, words)
+    assert plain.supported == 0.75, "the mean of what is said beside each of its grounds"
     assert plain.wrong == ()
     assert strange.supported == 0.25
     assert strange.wrong == ((3, 14), (29, 31))

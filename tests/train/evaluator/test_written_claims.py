@@ -16,7 +16,7 @@ from quintet.train.evaluator import continuing, facts, language_network, startin
 from quintet.train.evaluator.building import groups
 from quintet.train.evaluator.groups import Times
 from quintet.train.evaluator.plain_decoding import Decoder
-from quintet.train.evaluator.tables import Continued, load_claims, save_claims
+from quintet.train.evaluator.tables import Continued, load_written, save_written
 
 TEXT = "Helen Brand opened two schools in Otterton on Monday. They were not cheap, the mayor said."
 CLAIM = "The mayor, Helen Brand, opened 2 schools in Otterton."
@@ -151,8 +151,8 @@ def test_a_tiny_model_writes_the_same_twice(tables, times, tmp_path: Path) -> No
     device = torch.device("cpu")
     found = [continuing.continuations(options, tables, times, 3, device, texts) for _ in range(2)]
     assert found[0] == found[1]
-    save_claims(found[0], tmp_path / "written.jsonl")
-    assert load_claims(Continued, tmp_path / "written.jsonl") == found[0]
+    save_written(found[0], tmp_path / "written.jsonl")
+    assert load_written(Continued, tmp_path / "written.jsonl") == found[0]
     start = starting.open_language_model("tiny:gpt2", texts)
     assert len(continuing.sampled(start, ["One two", "Three"], options, device, 0)) == 2
     with pytest.raises(InputError, match="continuing"):

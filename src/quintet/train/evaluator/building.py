@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from quintet.train.evaluator import (
     taught_groups,
     template_groups,
     text_groups,
+    told_groups,
     written_groups,
 )
 from quintet.train.evaluator.groups import ENTAILMENT, HEADS, HELD, Group, Material, Neighbours, Times
@@ -50,6 +51,7 @@ BUILDERS: dict[str, Builder] = {
     "adequacy": Builder(claim_groups.adequacy, ("adq",)),
     "written summaries": Builder(summary_groups.written_summaries, ("con", ENTAILMENT)),
     "taught claims": Builder(taught_groups.taught_claims, ("con", ENTAILMENT)),
+    "told texts": Builder(told_groups.told_texts, told_groups.HEADS),
 }
 
 
@@ -59,7 +61,7 @@ class _Shared(NamedTuple):
     tables: Tables
     neighbours: Neighbours
     times: Times
-    frame: Framing
+    frames: Sequence[Framing]
     seed: int
     shards: int
     heads: Collection[str]
@@ -74,30 +76,41 @@ def build(
 ) -> Packed:  # fmt: skip
     """Groups of these heads, the same whichever others are built. They depend on the seed and the number of shards, not
     on the number of processes."""
+    return build_for([frame], tables, neighbours, times, seed, shards, processes, heads)[0]
+
+
+def build_for(
+    frames: Sequence[Framing], tables: Tables, neighbours: Neighbours, times: Times, seed: int, shards: int,
+    processes: int, heads: Collection[str] = HEADS,
+) -> list[Packed]:  # fmt: skip
+    """The same groups as each of several networks reads them, text by text in the same order."""
     asked = [name for name, builder in BUILDERS.items() if not set(heads).isdisjoint(builder.heads)]
     jobs = [(name, shard) for name in asked for shard in range(shards)]
     # Elsewhere a fork does not get along with the libraries that are loaded.
     processes = min(processes, len(jobs)) if sys.platform == "linux" else 1
-    _shared.append(_Shared(tables, neighbours, times, frame, seed, shards, heads))
+    _shared.append(_Shared(tables, neighbours, times, frames, seed, shards, heads))
     try:
         if processes == 1:
-            return joined([_shard(job) for job in jobs])
-        with multiprocessing.get_context("fork").Pool(processes, _one_thread) as pool:
-            return joined(pool.map(_shard, jobs, chunksize=1))
+            made = [_shard(job) for job in jobs]
+        else:
+            with multiprocessing.get_context("fork").Pool(processes, _one_thread) as pool:
+                made = pool.map(_shard, jobs, chunksize=1)
     finally:
         _shared.pop()
+    return [joined([parts[place] for parts in made]) for place in range(len(frames))]
 
 
 def _one_thread() -> None:
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 
-def _shard(job: tuple[str, int]) -> Packed:
+def _shard(job: tuple[str, int]) -> list[Packed]:
     name, shard = job
     seen = _shared[-1]
     made = groups(name, seen.tables, seen.neighbours, seen.times, seen.seed, shard, seen.shards)
     wanted = (group for group in made if group.head in seen.heads)
-    return pack(kept(wanted, seen.times, Random(f"{seen.seed}:{name}:{shard}:kept")), seen.frame)
+    own = list(kept(wanted, seen.times, Random(f"{seen.seed}:{name}:{shard}:kept")))
+    return [pack(own, frame) for frame in seen.frames]
 
 
 def kept(made: Iterable[Group], times: Times, rng: Random) -> Iterator[Group]:

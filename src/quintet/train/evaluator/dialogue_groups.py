@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from random import Random
 
 from quintet.text.content_words import content_words
 from quintet.text.sentences import sentences
 from quintet.train.evaluator import facts, noise
 from quintet.train.evaluator.groups import TURN_MARK, Group, Judged, Material, part_of
-from quintet.train.evaluator.tables import Dialogue, Document
+from quintet.train.evaluator.tables import Answered, Dialogue, Document
 
 DULL = (
     "i don't know.", "that's cool.", "oh, really?", "yeah, i think so.", "i'm not sure.",
@@ -32,6 +32,10 @@ _WRONG_REPLIES = (
     ["random"] * 4 + ["source"] * 5 + ["same length"] * 3 + ["near", "dull", "corrupt", "repeat", "parrot", "parrot"]
 )
 
+_AWARE, _UNAWARE = 0.6, 0.1
+"""What replies of a language model are worth that had read the turns before, or others: below a person's, so that how a
+reply is said does not tell whether it follows."""
+
 
 def selection(material: Material, part: int, parts: int) -> Iterator[Group]:
     """sel: the reply that was given, above three others."""
@@ -39,6 +43,9 @@ def selection(material: Material, part: int, parts: int) -> Iterator[Group]:
     by_source: dict[str, list[Dialogue]] = {}
     for dialogue in tables.dialogues:
         by_source.setdefault(dialogue.source, []).append(dialogue)
+    written: dict[tuple[int, int], list[Answered]] = {}
+    for one in tables.answered:
+        written.setdefault((one.dialogue, one.turn), []).append(one)
     for number in part_of(len(tables.dialogues), part, parts):
         dialogue = tables.dialogues[number]
         for turn in range(1, len(dialogue.turns)):
@@ -47,6 +54,8 @@ def selection(material: Material, part: int, parts: int) -> Iterator[Group]:
                 continue
             for _ in range(count):
                 yield _selection_group(material, by_source, number, turn)
+            if (number, turn) in written:
+                yield _selection_group(material, by_source, number, turn, written[number, turn])
     for number in part_of(len(tables.choices), part, parts):
         choice = tables.choices[number]
         history = material.history(choice.history, rng.choice([3, 6, 10]))
@@ -56,12 +65,16 @@ def selection(material: Material, part: int, parts: int) -> Iterator[Group]:
                             *(Judged(reply, whole, 0) for reply in wrong[:2])])  # fmt: skip
 
 
-def _selection_group(material: Material, by_source: dict[str, list[Dialogue]], number: int, turn: int) -> Group:
+def _selection_group(
+    material: Material, by_source: dict[str, list[Dialogue]], number: int, turn: int, written: Sequence[Answered] = ()
+) -> Group:
+    """`written`: what a language model said in place of the reply."""
     rng, dialogue = material.rng, material.tables.dialogues[number]
     right = dialogue.turns[turn]
     history = material.history(dialogue.turns[:turn])
     texts = [Judged(material.styled(right), history, 1)]
-    for kind in rng.sample(_WRONG_REPLIES, 3):
+    texts += [Judged(material.styled(one.reply), history, _AWARE if one.aware else _UNAWARE) for one in written]
+    for kind in rng.sample(_WRONG_REPLIES, 3 - min(2, len(written))):
         wrong = _wrong_reply(material, by_source, number, turn, kind) or material.any_turn()
         if wrong.strip().lower() != right.strip().lower():
             texts.append(Judged(material.styled(wrong), history, 0))

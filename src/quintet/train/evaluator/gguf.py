@@ -1,4 +1,4 @@
-"""Weights of a Llama model out of a GGUF file, as safetensors would have them: plain, 8-bit and 4-bit blocks of 32.
+"""Weights of a Llama or Qwen2 model out of a GGUF file, as safetensors would have them: plain, 8-bit, 4-bit blocks.
 
 F32, F16, Q8_0, Q4_0 and Q4_1 tensors are read here, and the numbers beside them; other kinds by the library gguf, where
 it is installed.
@@ -136,12 +136,18 @@ _NAMES = {"attn_q": "q", "attn_k": "k", "attn_v": "v", "attn_output": "o", "ffn_
           "ffn_down": "down", "attn_norm": "n1", "ffn_norm": "n2"}  # fmt: skip
 
 
-def llama_weights(found: Gguf, path: Path) -> tuple[dict[str, Floats], dict[str, float]]:
+_ROTATED = {"llama": True, "qwen2": False}
+"""Kinds of model that are read, and whether the file keeps the two numbers that are rotated together side by side."""
+
+
+def language_weights(found: Gguf, path: Path) -> tuple[dict[str, Floats], dict[str, float]]:
     """Tensors under the language model's names, and what config.json would say."""
     facts = found.facts
-    if facts.get("general.architecture") != "llama":
-        raise ModelError(f"{path} holds a {facts.get('general.architecture')} model; one of Llama's kind is needed")
-    heads, groups = (int(facts[f"llama.attention.{name}"]) for name in ("head_count", "head_count_kv"))
+    kind = str(facts.get("general.architecture"))
+    if kind not in _ROTATED:
+        raise ModelError(f"{path} holds a {kind} model; one of these kinds is needed: {', '.join(_ROTATED)}")
+    heads, groups = (int(facts[f"{kind}.attention.{name}"]) for name in ("head_count", "head_count_kv"))
+    side_by_side = {"attn_q": heads, "attn_k": groups} if _ROTATED[kind] else {}
     out = {}
     for name, tensor in found.tensors.items():
         if name == "token_embd.weight":
@@ -151,13 +157,13 @@ def llama_weights(found: Gguf, path: Path) -> tuple[dict[str, Floats], dict[str,
         elif name == "output_norm.weight":
             out["norm.weight"] = tensor
         elif name.startswith("blk."):
-            _, number, part, _ = name.split(".")
-            turned = {"attn_q": heads, "attn_k": groups}.get(part)
-            out[f"blocks.{number}.{_NAMES[part]}.weight"] = _halves_apart(tensor, turned) if turned else tensor
+            _, number, part, weight = name.split(".")
+            turned = side_by_side.get(part)
+            out[f"blocks.{number}.{_NAMES[part]}.{weight}"] = _halves_apart(tensor, turned) if turned else tensor
     told = {
         "num_attention_heads": float(heads),
-        "rope_theta": float(facts.get("llama.rope.freq_base", 10_000.0)),
-        "rms_norm_eps": float(facts["llama.attention.layer_norm_rms_epsilon"]),
+        "rope_theta": float(facts.get(f"{kind}.rope.freq_base", 10_000.0)),
+        "rms_norm_eps": float(facts[f"{kind}.attention.layer_norm_rms_epsilon"]),
     }
     return out, told
 

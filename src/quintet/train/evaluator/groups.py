@@ -38,6 +38,8 @@ BETTER, WORSE = -1.0, -2.0
 """Labels that only rank inside their group, since nobody knows whether the better one is good."""
 HELD = -3.0
 """Label of a text of which nothing is learnt: answers to it stay what they were (lesson.Held)."""
+UNTOLD = -4.0
+"""Label of a text that only a teacher can judge (teaching.relabelled); without one nothing is learnt of it."""
 
 
 class Judged(NamedTuple):

@@ -38,6 +38,8 @@ class Shape:
     epsilon: float = 1e-5
     tied: bool = True
     """Whether the word table is also what states are multiplied with; larger models have a table of their own."""
+    biased: bool = False
+    """Whether queries, keys and values have biases, as Qwen2's do."""
 
 
 @dataclass(frozen=True)
@@ -104,12 +106,13 @@ class RoundedLinear(nn.Linear):
         return _straight(self.weight, near)
 
     def forward(self, x: Tensor) -> Tensor:
-        return functional.linear(x, self.matrix())
+        return functional.linear(x, self.matrix(), self.bias)
 
 
 def together(x: Tensor, *layers: RoundedLinear) -> tuple[Tensor, ...]:
-    """Several matrices with one input, as one product."""
-    every = functional.linear(x, torch.cat([layer.matrix() for layer in layers]))
+    """Several matrices with one input, as one product; all of them have biases, or none has."""
+    biases: list[Tensor] = [layer.bias for layer in layers if layer.bias is not None]
+    every = functional.linear(x, torch.cat([layer.matrix() for layer in layers]), torch.cat(biases) if biases else None)
     return torch.split(every, [layer.out_features for layer in layers], -1)
 
 
@@ -136,9 +139,9 @@ class Block(nn.Module):
         width, self.heads, self.groups = shape.width, shape.heads, shape.groups
         self.each = width // shape.heads
         self.n1, self.n2 = Norm(width, shape.epsilon), Norm(width, shape.epsilon)
-        small = shape.groups * self.each
-        self.q, self.o = RoundedLinear(width, width, bias=False), RoundedLinear(width, width, bias=False)
-        self.k, self.v = RoundedLinear(width, small, bias=False), RoundedLinear(width, small, bias=False)
+        small, biased = shape.groups * self.each, shape.biased
+        self.q, self.o = RoundedLinear(width, width, bias=biased), RoundedLinear(width, width, bias=False)
+        self.k, self.v = RoundedLinear(width, small, bias=biased), RoundedLinear(width, small, bias=biased)
         self.gate = RoundedLinear(width, shape.inner, bias=False)
         self.up = RoundedLinear(width, shape.inner, bias=False)
         self.down = RoundedLinear(shape.inner, width, bias=False)

@@ -130,6 +130,11 @@ class JudgeLesson:
         rows = batch.labels == HELD
         return self._held_answers.loss(answers.questions[rows], before.questions) * rows.float().mean()
 
+    def texts(self, groups: Sequence[int]) -> NDArray[Any]:
+        """Numbers of their texts, in the order in which a batch of these groups has them."""
+        chosen = np.asarray(groups)
+        return ranges(self._start[chosen], self._count[chosen])[0]
+
     def batch(self, groups: Sequence[int], device: torch.device) -> Batch:
         packed, chosen = self.packed, np.asarray(groups)
         texts, first = ranges(self._start[chosen], self._count[chosen])

@@ -80,7 +80,8 @@ class Decoder:
         return functional.rms_norm(x.float(), (x.shape[-1],), weight, self.shape.epsilon).to(self.kind)
 
     def _linear(self, x: Tensor, layer: int, name: str) -> Tensor:
-        return functional.linear(x, self._weights[f"blocks.{layer}.{name}.weight"])
+        own = f"blocks.{layer}.{name}"
+        return functional.linear(x, self._weights[f"{own}.weight"], self._weights.get(f"{own}.bias"))
 
     def _attention(self, y: Tensor, layer: int, turn: Tensor, places: Tensor, seen: Tensor, read: Read) -> Tensor:
         shape = self.shape

@@ -1,7 +1,8 @@
-"""Claims that a language model tells of a text that it has read: right, half right and wrong, as generators tell them.
+"""What a language model tells of a text that it has read: right, half right and wrong, as generators tell it.
 
-Rules cannot say which are true; a larger model that has learnt to judge can (teaching.py). A text is read in stretches,
-the first one and some from its middle, and each is told several times; most tellings may not copy longer runs of words.
+Rules cannot say which sentences are true, or which tellings good; a larger model that has learnt to judge can
+(teaching.py). A text is read in stretches, the first one and some from its middle, and each is told several times; most
+tellings may not copy longer runs of words. Models that follow instructions may be asked in words.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from quintet.train.evaluator.groups import Times
 from quintet.train.evaluator.language_texts import summary_form
 from quintet.train.evaluator.plain_decoding import Decoder, Read
 from quintet.train.evaluator.starting import LanguageStart, open_language_model
-from quintet.train.evaluator.tables import Document, Retold, Tables
+from quintet.train.evaluator.tables import Document, Retold, Tables, Told
 
 _LEAST_WORDS, _MOST_WORDS = 5, 60
 _LEAST_READ = 12
@@ -36,9 +37,13 @@ class Options:
     """`[data.options.retelling]` of the recipe."""
 
     start: str
-    """The language model, as `quintet train judge-lm --start` takes it."""
+    """The language model, as `quintet train judge-lm --start` takes it; empty: the recipe's own, not yet taught."""
     about: str
     """Its name and licence, for the card."""
+    times: str = "retold"
+    """The recipe's table that says how many stretches of a text are told."""
+    instructions: tuple[str, ...] = ()
+    """One of them is given before each stretch; without any, the text is followed by `TL;DR:`."""
     tellings: int = 3
     """Of each stretch."""
     free: int = 1
@@ -66,16 +71,33 @@ class Stretch(NamedTuple):
     document: int
     text: str
     temperature: float
+    instruction: str = ""
+
+    @property
+    def prompt(self) -> str:
+        """As it is read; instructions in the frame of ChatML."""
+        if not self.instruction:
+            return summary_form(self.text)
+        return f"user\n{self.instruction}\n\n{self.text}<|im_end|>\n<|im_start|>assistant\n"
+
+
+class Tellings(NamedTuple):
+    claims: list[Retold]
+    """Single sentences, not yet judged."""
+    told: list[Told]
+    """Whole tellings."""
 
 
 def stretches(tables: Tables, times: Times, options: Options, rng: Random) -> list[Stretch]:
-    """Of each text as many as the recipe's table `retold` says: its beginning, then some that begin anywhere."""
+    """Of each text as many as the recipe's table says: its beginning, then some that begin anywhere."""
     out = []
     for number, document in enumerate(tables.documents):
-        for count in range(times.whole("retold", document.source)):
+        for count in range(times.whole(options.times, document.source)):
             text = _stretch(document, count > 0, rng.choice(options.words), rng)
             if len(text.split()) >= _LEAST_READ:
-                out.append(Stretch(number, text, rng.choice(options.temperatures)))
+                heat = rng.choice(options.temperatures)
+                asked = rng.choice(options.instructions) if options.instructions else ""
+                out.append(Stretch(number, text, heat, asked))
     return out
 
 
@@ -92,16 +114,20 @@ def _stretch(document: Document, anywhere: bool, words: int, rng: Random) -> str
 
 
 def retellings(
-    options: Options, tables: Tables, times: Times, seed: int, device: torch.device, texts: Iterable[str] = ()
-) -> list[Retold]:
-    """Drawn by the seed; the same on the same machine. `texts` teach a tiny model its words."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        start = open_language_model(options.start, texts)
+    options: Options, tables: Tables, times: Times, seed: int, device: torch.device, texts: Iterable[str] = (),
+    own: LanguageStart | None = None,
+) -> Tellings:  # fmt: skip
+    """Drawn by the seed; the same on the same machine. `texts` teach a tiny model its words; `own`: the recipe's start,
+    for options that name none."""
+    start = own
+    if options.start or start is None:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            start = open_language_model(options.start, texts)
     rng = Random(f"{seed}:retelling")
     found = stretches(tables, times, options, rng)
     told = list(tellings(start, found, options, device, seed))
-    return list(claims(tables, found, told, rng))
+    return Tellings(list(claims(tables, found, told, rng)), list(whole_tellings(found, told)))
 
 
 def claims(
@@ -117,6 +143,16 @@ def claims(
                 continue
             known.add((stretch.document, plain))
             yield Retold(stretch.document, claim)
+
+
+def whole_tellings(found: Sequence[Stretch], told: Sequence[Sequence[str]]) -> Iterator[Told]:
+    """Without a last sentence that broke off; each once a text."""
+    known: set[tuple[int, str]] = set()
+    for stretch, own in zip(found, told, strict=True):
+        for text in (" ".join(whole_sentences(telling)) for telling in own):
+            if text and (stretch.document, text.lower()) not in known:
+                known.add((stretch.document, text.lower()))
+                yield Told(stretch.document, text)
 
 
 def whole_sentences(telling: str) -> Iterator[str]:
@@ -139,7 +175,7 @@ def tellings(
     generator = torch.Generator(device).manual_seed(seed)
     first = start.tokenizer.token_to_id(start.first)
     opens = word_openings(start.tokenizer).to(device)
-    encoded = start.tokenizer.encode_batch([summary_form(one.text) for one in found], add_special_tokens=False)
+    encoded = start.tokenizer.encode_batch([one.prompt for one in found], add_special_tokens=False)
     ids = [[first, *one.ids] for one in encoded]
     order = sorted(range(len(ids)), key=lambda place: len(ids[place]))
     out: list[list[str]] = [[] for _ in ids]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -16,7 +16,8 @@ from torch import Tensor
 
 from quintet.errors import InputError
 from quintet.models.lm_heads import WORDS
-from quintet.train.evaluator import teaching
+from quintet.train.evaluator import teaching, written_texts
+from quintet.train.evaluator.fewer_words import with_fewer_words
 from quintet.train.evaluator.groups import HEADS, Times
 from quintet.train.evaluator.language_frame import LEAST_TOKENS, LanguageFrame
 from quintet.train.evaluator.language_grid import towards
@@ -33,7 +34,7 @@ from quintet.train.evaluator.preparing import (
     prepared,
     read_corpus,
     shards,
-    with_retold_claims,
+    with_texts_of_models,
     with_written_claims,
 )
 from quintet.train.evaluator.shared_lesson import SharedLesson
@@ -52,8 +53,8 @@ from quintet.train.trainer import Outcome, Progress, Trainer, pick_device, plain
 
 JUDGE, LANGUAGE_MODEL, LANGUAGE_JUDGE = "evaluator.judge", "evaluator.language-model", "evaluator.language-judge"
 TEACHER = "evaluator.teacher"
-TAUGHT = "taught.jsonl.gz"
-"""What a teacher leaves: claims, and what it says of them."""
+TAUGHT, WRITTEN = "taught.jsonl.gz", "written.jsonl.gz"
+"""What a teacher leaves: claims with what it says of them, and what language models wrote for it."""
 _NEIGHBOURS = "bundled:gte-small"
 """The encoder that finds them, where none is trained."""
 
@@ -159,19 +160,23 @@ def _language_judge(run: Run) -> Result:
 
 
 def _teacher(run: Run) -> Result:
-    """A larger language model learns to judge claims, without rounding, and judges those that others tell; it is kept,
-    but not shipped."""
+    """A larger language model learns to judge, without rounding, and judges the claims that others tell; it is kept,
+    but not shipped. What was written for it is kept too: those that it teaches read the same."""
     recipe, options = run.recipe, run.recipe.data.options
     corpus = read_corpus(run)
     torch.manual_seed(recipe.train.seed)
-    start = open_language_model(recipe.model.start, all_texts(corpus.tables))
+    start = with_fewer_words(
+        open_language_model(recipe.model.start, all_texts(corpus.tables)), all_texts(corpus.tables)
+    )
     start.network.unrounded()
+    folder, times = run.target / "prepared", Times(options.get("times", {}))
+    corpus = replace(corpus, tables=with_texts_of_models(run, corpus.tables, folder, start))
+    written_texts.save(corpus.tables, run.target / WRITTEN)
     made = _judging(run, corpus, start)
     _fuse(run, start)
     outcome = _fit(run, made.network, made.lesson, made.key)
     keep_teacher(start, made.network, run.target)
-    folder, times = run.target / "prepared", Times(options.get("times", {}))
-    tables = with_retold_claims(run, with_written_claims(run, corpus, folder), folder)
+    tables = with_written_claims(run, corpus, folder)
     claims = list(teaching.every_claim(tables, times, Random(f"{recipe.data.seed}:claims")))
     told = teaching.judged(tables, claims, made.network.to(run.device), made.frame, run.device)
     teaching.save(tables, told, run.target / TAUGHT)
@@ -202,6 +207,7 @@ def _judging(run: Run, corpus: Corpus, start: LanguageStart) -> _Judging:
         frame,
         lambda: open_encoder(options.get("neighbours", _NEIGHBOURS), all_texts(corpus.tables)),
         heads,
+        _taught_by(options),
     )
     # Masked words are the encoder's.
     weights = replace(_weights(recipe.model.options), masked_share=0.0)
@@ -212,6 +218,27 @@ def _judging(run: Run, corpus: Corpus, start: LanguageStart) -> _Judging:
     reading = _reading_lesson(run, start, corpus)
     lesson = LanguageJudgeLesson(judged, reading, float(options.get("judged_share", 0.7)))
     return _Judging(network, lesson, packed, frame, _taught(packed, heads), key)
+
+
+def _taught_by(options: Mapping[str, Any]) -> Callable[[], teaching.Teacher] | None:
+    """What opens the teacher that `[data.options.teacher]` names: its folder, the heads it tells, share and heat."""
+    table = dict(options.get("teacher", {}))
+    folder, heads = table.pop("folder", ""), tuple(table.pop("heads", ()))
+    if not folder:
+        return None
+
+    def opened() -> teaching.Teacher:
+        start = open_language_model(f"dir:{folder}", ())
+        if not start.heads:
+            raise InputError("data.options.teacher: this model has not learnt to judge", where=folder)
+        network = LanguageJudge(start.network.unrounded(), start.heads)
+        frame = LanguageFrame(start.tokenizer, start.first, _judged_tokens(options))
+        try:
+            return teaching.Teacher(network, frame, heads, **table)
+        except TypeError as error:
+            raise InputError(f"data.options.teacher: {error}") from None
+
+    return opened
 
 
 def _held(run: Run, network: Any) -> Held | None:

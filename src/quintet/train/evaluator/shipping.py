@@ -71,9 +71,10 @@ def read_together(options: Mapping[str, Any]) -> frozenset[str]:
 
 def ship_language_model(start: LanguageStart, target: Path, made: Made, heads: Heads | None = None) -> Path:
     """The same, and config.json."""
-    if not start.network.shape.tied:
+    if not start.network.shape.tied or start.network.shape.biased:
         raise InputError(
-            "a language model with an output table of its own is not shipped", todo="start from a tied one"
+            "a language model with an output table of its own, or with biases, is not shipped",
+            todo="start from one of SmolLM2's kind",
         )
     stored = compressed(plain_weights(start.network))
     every = {**stored, **heads.weights} if heads else stored

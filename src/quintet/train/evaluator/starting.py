@@ -3,8 +3,8 @@
 bundled:gte-small     the encoder that comes with quintet (8-bit weights; nothing is fetched)
 bundled:evaluator     the trained evaluator that comes with quintet, heads included
 bundled:judge-lm      the language model that comes with quintet, on the whole numbers it is shipped with
-dir:FOLDER            BERT or Llama in safetensors under transformers' names, Llama as GGUF, or an earlier run;
-                      with tokenizer.json
+dir:FOLDER            BERT, Llama or Qwen2 in safetensors under transformers' names, the latter two as GGUF, or an
+                      earlier run; with tokenizer.json
 hf:NAME@REVISION      the same from the hub
 tiny:bert, tiny:gpt2  random and narrow, with words learnt from the rows: for smoke runs
 """
@@ -93,8 +93,9 @@ def open_language_model(spec: str, texts: Iterable[str]) -> LanguageStart:
         folder = _folder(spec)
         found, told = _language_weights(folder, spec)
     heads = {name: found.pop(name) for name in list(found) if name.startswith(language_grid.HEADS)}
-    made = language_network.LanguageModel(_language_shape(told, found))
-    made.load_state_dict(found)
+    with torch.device("meta"):  # large ones are not drawn at random first
+        made = language_network.LanguageModel(_language_shape(told, found))
+    made.load_state_dict(found, assign=True)
     words = _tokenizer(folder)
     first = next((one for one in _FIRST if words.token_to_id(one) is not None), None)
     if first is None:
@@ -203,6 +204,9 @@ def _llama_weights(stored: Mapping[str, Tensor], spec: str) -> Weights:
         for number in range(layers):
             for short, long in _LLAMA_BLOCK.items():
                 out[f"blocks.{number}.{short}.weight"] = stored[f"model.layers.{number}.{long}.weight"]
+                bias = stored.get(f"model.layers.{number}.{long}.bias")
+                if bias is not None:
+                    out[f"blocks.{number}.{short}.bias"] = bias
         last = stored.get("lm_head.weight", out["emb.weight"])
         if not torch.equal(last, out["emb.weight"]):
             out["out.weight"] = last
@@ -215,7 +219,7 @@ def _language_weights(folder: Path, spec: str) -> tuple[Weights, Mapping[str, An
     """Tensors under our names, and config.json or what stands for it."""
     packed = sorted(folder.glob("*.gguf"))
     if packed and not any(folder.glob("*.safetensors")):
-        arrays, numbers = gguf.llama_weights(gguf.read(packed[0]), packed[0])
+        arrays, numbers = gguf.language_weights(gguf.read(packed[0]), packed[0])
         return {name: torch.from_numpy(array) for name, array in arrays.items()}, numbers
     path = folder / "config.json"
     told = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
@@ -234,5 +238,5 @@ def _language_shape(told: Mapping[str, Any], weights: Weights) -> language_netwo
     return language_network.Shape(
         vocabulary, width, layers, heads, small * heads // width, inner,
         float(told.get("rope_theta", plain.theta)), float(told.get("rms_norm_eps", plain.epsilon)),
-        "out.weight" not in weights,
+        "out.weight" not in weights, "blocks.0.q.bias" in weights,
     )  # fmt: skip

@@ -158,17 +158,36 @@ class Retold:
     """and those of which the teacher is not sure."""
 
 
-Claim = TypeVar("Claim", Continued, Retold)
+@dataclass(frozen=True)
+class Told:
+    """What a language model told of a document it had read: one or several whole sentences."""
+
+    document: int
+    text: str
 
 
-def save_claims(made: Sequence[Continued] | Sequence[Retold], path: Path) -> None:
+@dataclass(frozen=True)
+class Answered:
+    """A reply that a language model wrote at a turn of a dialogue."""
+
+    dialogue: int
+    turn: int
+    reply: str
+    aware: bool
+    """Whether it had read the turns before; else it read those of another dialogue."""
+
+
+Written = TypeVar("Written", Continued, Retold, Told, Answered)
+
+
+def save_written(made: Sequence[Written], path: Path) -> None:
     """Whole or not at all: a run that goes on takes the file as it is."""
     part = path.with_suffix(".part")
     part.write_text("".join(f"{json.dumps(asdict(one))}\n" for one in made), encoding="utf-8")
     part.replace(path)
 
 
-def load_claims(kind: type[Claim], path: Path) -> list[Claim]:
+def load_written(kind: type[Written], path: Path) -> list[Written]:
     return [kind(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
@@ -201,6 +220,8 @@ class Tables:
     continued: list[Continued] = field(default_factory=list)
     """Written after the rest was read: by a language model, about the documents above."""
     retold: list[Retold] = field(default_factory=list)
+    told: list[Told] = field(default_factory=list)
+    answered: list[Answered] = field(default_factory=list)
     turns: list[str] = field(default_factory=list)
     """All turns of all dialogues, in order; neighbours are rows of this list."""
     turn_dialogue: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))

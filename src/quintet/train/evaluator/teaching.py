@@ -3,16 +3,14 @@
 Rules can say that a claim is true (it stands in the text) or false (its names do not), and a judge that learns from
 them learns the rules. A teacher says how likely a claim is supported, for claims that no rule can judge: what
 generators tell of a document (retelling.py), how they end a sentence they cannot know (continuing.py), summaries that
-people wrote. Each is judged beside its nearest window and beside the beginning of the document.
+people wrote. Each is judged beside the beginning of the document and, where that is not all of it, beside its nearest
+window. Of other texts a teacher says how likely the answer to their question is yes (`relabelled`).
 """
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -25,12 +23,13 @@ from quintet.errors import InputError
 from quintet.text.content_words import content_words
 from quintet.text.runs import overlapping_runs
 from quintet.train.evaluator import facts
-from quintet.train.evaluator.groups import QUESTIONS, Group, Judged, Times
+from quintet.train.evaluator.groups import HEADS, HELD, QUESTIONS, Group, Judged, Times
 from quintet.train.evaluator.language_frame import LanguageFrame
-from quintet.train.evaluator.lesson import Weights
+from quintet.train.evaluator.lesson import NLI, Weights
 from quintet.train.evaluator.packing import Packed, pack
 from quintet.train.evaluator.shared_lesson import SharedLesson
 from quintet.train.evaluator.tables import Document, Retold, Tables
+from quintet.train.evaluator.written_texts import key_of, read_lines, write_lines
 from quintet.train.trainer import autocast
 
 WINDOW_WORDS, SHARED_WORDS = 220, 70
@@ -112,9 +111,10 @@ def _claims(tables: Tables, times: Times, rng: Random) -> Iterator[Claim]:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """Of each text: log-odds of support, probabilities of entailment, and support of each word with its characters."""
+    """Of each text: log-odds of its own question (of support, if it was asked for entailment), probabilities of
+    entailment, and support of each of its sub-words."""
 
-    con: NDArray[np.float32]
+    asked: NDArray[np.float32]
     nli: NDArray[np.float32]
     words: list[NDArray[np.float32]]
 
@@ -126,48 +126,88 @@ def packed_pairs(pairs: Sequence[tuple[str, str]], frame: LanguageFrame) -> Pack
 
 @torch.no_grad()
 def verdicts(network: Any, packed: Packed, device: torch.device, tokens: int = _BATCH_TOKENS) -> Verdicts:
-    """What the network says of each text of `packed_pairs`."""
+    """What the network says of each text."""
     lesson = SharedLesson(packed, Weights({}), 0.0, 0, _ROW_TOKENS)
     count = len(packed.labels)
-    con, nli = np.zeros(count, np.float32), np.zeros((count, 3), np.float32)
+    asked, nli = np.zeros(count, np.float32), np.zeros((count, 3), np.float32)
     words: list[NDArray[np.float32]] = [np.zeros(0, np.float32)] * count
+    own = np.where(packed.heads == NLI, _CON, packed.heads)
     network.eval()
     for groups in lesson.batches(0, 0, tokens):
         batch = lesson.batch(groups, device)
         with autocast(device, "auto"):
             answers = lesson.answers(network, batch)
-        asked = answers.questions[:, _CON].float().cpu().numpy()
+        questions = answers.questions.float().cpu().numpy()
         entailed = answers.entailment.float().softmax(-1).cpu().numpy()
         supported = answers.words.float().sigmoid().cpu().numpy()
-        # A group is one text, so the number of a group is the number of its text.
-        for row, text in enumerate(groups):
-            con[text], nli[text] = asked[row], entailed[row]
+        for row, text in enumerate(lesson.texts(groups)):
+            asked[text], nli[text] = questions[row, own[text]], entailed[row]
             words[text] = supported[row, : packed.outputs[text] - 1]
-    return Verdicts(con, nli, words)
+    return Verdicts(asked, nli, words)
+
+
+def chances(odds: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
+    """Of log-odds."""
+    out: NDArray[np.floating[Any]] = 1 / (1 + np.exp(-odds))
+    return out
+
+
+@dataclass(frozen=True)
+class Teacher:
+    """A larger language model that has learnt to judge, and what it is asked about a smaller one's examples."""
+
+    network: Any
+    frame: LanguageFrame
+    heads: tuple[str, ...]
+    share: float = 0.5
+    """Of a label that is the teacher's; the rest is the builder's own."""
+    heat: float = 2.0
+    """Log-odds are divided by it: what the teacher is sure of stays a matter of degree."""
+
+    def relabelled(self, own: Packed, read: Packed, device: torch.device) -> Packed:
+        """`own` with the teacher's labels; `read` are the same texts as the teacher reads them."""
+        network = self.network.to(device)
+        odds = verdicts(network, read, device).asked
+        network.to("cpu")
+        return relabelled(own, chances(odds / self.heat), self.heads, self.share)
+
+
+def relabelled(packed: Packed, chances: NDArray[np.floating[Any]], heads: Collection[str], share: float) -> Packed:
+    """Texts of these heads with `share` of the teacher's chance and the rest of their own label. Labels that only rank,
+    and those that only a teacher can give, are the teacher's; what is only held stays so."""
+    told = np.isin(packed.heads, [HEADS.index(name) for name in heads]) & (packed.labels != HELD)
+    own = np.where(packed.labels >= 0, packed.labels, chances)
+    labels = np.where(told, share * chances + (1 - share) * own, packed.labels)
+    return replace(packed, labels=labels.astype(np.float32))
 
 
 def judged(
     tables: Tables, claims: Sequence[Claim], network: Any, frame: LanguageFrame, device: torch.device
 ) -> list[Retold]:
     """The claims with what the teacher says of them."""
-    found = verdicts(network, packed_pairs(list(beside_grounds(tables, claims)), frame), device)
-    return told_by(tables, claims, found, frame.tokenizer)
+    grounds = list(beside_grounds(tables, claims))
+    pairs = [(claim.text, text) for claim, texts in zip(claims, grounds, strict=True) for text in texts]
+    found = verdicts(network, packed_pairs(pairs, frame), device)
+    return told_by(tables, claims, [len(texts) for texts in grounds], found, frame.tokenizer)
 
 
-def told_by(tables: Tables, claims: Sequence[Claim], found: Verdicts, tokenizer: Any) -> list[Retold]:
-    """Means of what is said beside window and beginning. Teachers overlook names and figures, so those that the
-    document lacks are looked up: each halves the chance, and is wrong."""
-    chance = (1 / (1 + np.exp(-found.con)) + found.nli[:, 0]) / 2
+def told_by(
+    tables: Tables, claims: Sequence[Claim], counts: Sequence[int], found: Verdicts, tokenizer: Any
+) -> list[Retold]:
+    """`counts`: beside how many grounds each claim was judged; the mean of what is said counts. Teachers overlook names
+    and figures, so those that the document lacks are looked up: each halves the chance, and is wrong."""
+    chance = (chances(found.asked) + found.nli[:, 0]) / 2
     encoded = tokenizer.encode_batch([f" {claim.text}" for claim in claims], add_special_tokens=False)
     known: dict[int, facts.Known] = {}
-    out = []
-    for number, claim in enumerate(claims):
-        both = slice(2 * number, 2 * number + 2)
+    out, end = [], 0
+    for number, (claim, count) in enumerate(zip(claims, counts, strict=True)):
+        own = slice(end, end + count)
+        end += count
         if claim.document not in known:
             known[claim.document] = facts.Known(tables.documents[claim.document].text)
         lacking = facts.strange_names(claim.text, known[claim.document])
-        sure = float(chance[both].mean()) * 0.5 ** len(lacking)
-        words = np.mean(found.words[both], axis=0)
+        sure = float(chance[own].mean()) * 0.5 ** len(lacking)
+        words = np.mean(found.words[own], axis=0)
         out.append(_told(claim, sure, words, encoded[number].offsets, lacking))
     return out
 
@@ -185,15 +225,15 @@ class Shown(NamedTuple):
         return Shown(found, words_of(found), beginning(document))
 
 
-def beside_grounds(tables: Tables, claims: Iterable[Claim]) -> Iterator[tuple[str, str]]:
-    """Two for each claim: beside its nearest window, and beside the beginning of the document."""
+def beside_grounds(tables: Tables, claims: Iterable[Claim]) -> Iterator[list[str]]:
+    """What each claim is judged beside: the beginning of its document, and its nearest window where there is more."""
     shown: dict[int, Shown] = {}
     for claim in claims:
         if claim.document not in shown:
             shown[claim.document] = Shown.of(tables.documents[claim.document])
-        own = shown[claim.document]
-        yield claim.text, own.windows[nearest(claim.text, own.words)]
-        yield claim.text, own.beginning
+        own, whole = shown[claim.document], tables.documents[claim.document].text
+        nearby = [] if own.beginning == whole else [own.windows[nearest(claim.text, own.words)]]
+        yield [*nearby, own.beginning]
 
 
 def _told(
@@ -225,37 +265,27 @@ def _joined(spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     return tuple(out)
 
 
-def key_of(document: Document) -> str:
-    """Names a document whatever else a recipe reads."""
-    return hashlib.blake2b(document.text.encode(), digest_size=8).hexdigest()
-
-
 def save(tables: Tables, told: Sequence[Retold], path: Path) -> None:
-    """Gzip JSONL, whole or not at all. Documents are named, not copied."""
-    part, keys = path.with_suffix(".part"), dict[int, str]()
-    with part.open("wb") as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file:  # same claims, same bytes
-        for one in told:
-            key = keys.setdefault(one.document, key_of(tables.documents[one.document]))
-            line = json.dumps({"document": key, "claim": one.claim, "supported": one.supported,
-                               "wrong": one.wrong, "unsure": one.unsure})  # fmt: skip
-            file.write(f"{line}\n".encode())
-    part.replace(path)
+    """Documents are named, not copied."""
+    keys: dict[int, str] = {}
+    for one in told:
+        keys.setdefault(one.document, key_of(tables.documents[one.document]))
+    rows = (
+        {"document": keys[one.document], "claim": one.claim, "supported": one.supported, "wrong": one.wrong,
+         "unsure": one.unsure}
+        for one in told
+    )  # fmt: skip
+    write_lines(rows, path)
 
 
 def load(tables: Tables, path: Path) -> list[Retold]:
     """Of the documents that are among the tables."""
-    if not path.is_file():
-        raise InputError(
-            "there are no judged claims", where=str(path), todo="make them with: quintet train judge-teacher"
-        )
     number = {key_of(document): place for place, document in enumerate(tables.documents)}
     out = []
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        for line in file:
-            row = json.loads(line)
-            if row["document"] in number:
-                wrong, unsure = (tuple((start, end) for start, end in row[name]) for name in ("wrong", "unsure"))
-                out.append(Retold(number[row["document"]], row["claim"], row["supported"], wrong, unsure))
+    for row in read_lines(path, "judged claims"):
+        if row["document"] in number:
+            wrong, unsure = (tuple((start, end) for start, end in row[name]) for name in ("wrong", "unsure"))
+            out.append(Retold(number[row["document"]], row["claim"], row["supported"], wrong, unsure))
     if not out:
         raise InputError("none of the judged claims is about a document of this recipe", where=str(path))
     return out

@@ -68,7 +68,7 @@ def coherence(material: Material, part: int, parts: int) -> Iterator[Group]:
     tables, rng = material.tables, material.rng
     for passage in _passages(material, part, parts):
         told = " ".join(material.styled(text) if rng.random() < 0.1 else text for text in passage.sentences)
-        yield Group("coh", [Judged(told, "", 1), *_broken(material, passage, "")])
+        yield Group("coh", [Judged(told, "", 1), *_broken_texts(material, passage, "")])
     for story in tables.stories[part::parts]:
         place, told_badly = rng.randrange(len(story.sentences)), list(story.sentences)
         if rng.random() < 0.5:
@@ -98,11 +98,11 @@ def document_coherence(material: Material, part: int, parts: int) -> Iterator[Gr
                     continue
                 passage = Passage(tables.sentences[rows.first : rows.first + rows.size], rows, number, True)
             good = Judged(" ".join(passage.sentences), grounds, 1)
-            yield Group("cohd", [good, *_broken(material, passage, grounds)])
+            yield Group("cohd", [good, *_broken_texts(material, passage, grounds)])
 
 
-def _broken(material: Material, passage: Passage, grounds: str) -> list[Judged]:
-    made = [_break(material, passage) for _ in range(2)]
+def _broken_texts(material: Material, passage: Passage, grounds: str) -> list[Judged]:
+    made = [broken(material, passage) for _ in range(2)]
     return [Judged(" ".join(one), grounds, 0) for one in made if one != list(passage.sentences)]
 
 
@@ -112,7 +112,7 @@ _BREAKS = (
 )  # fmt: skip
 
 
-def _break(material: Material, passage: Passage) -> list[str]:
+def broken(material: Material, passage: Passage) -> list[str]:
     """One way of losing coherence; may leave the passage as it is."""
     rng, out = material.rng, list(passage.sentences)
     kind = rng.choice(_BREAKS)

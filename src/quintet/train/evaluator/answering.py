@@ -1,0 +1,140 @@
+"""Replies that a language model writes at turns of dialogues: what generators say, in place of what people once said.
+
+A judge of replies that has only seen people's tells topics apart and little else. Here it sees two more of each turn:
+one by a model that has read the turns before, and one by the same model after the turns of another dialogue. The first
+follows, but not as well as the person's; the second is as fluent and does not follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, NamedTuple
+
+import torch
+
+from quintet.errors import InputError
+from quintet.train.evaluator.continuing import drawn
+from quintet.train.evaluator.groups import Times
+from quintet.train.evaluator.language_texts import dialogue_form
+from quintet.train.evaluator.plain_decoding import Decoder
+from quintet.train.evaluator.starting import LanguageStart, open_language_model
+from quintet.train.evaluator.tables import Answered, Dialogue, Tables
+
+_LEAST_WORDS = 2
+_LONGEST_PROMPT = 400
+_FACT_WORDS = 200
+
+
+@dataclass(frozen=True)
+class Options:
+    """`[data.options.answering]` of the recipe."""
+
+    start: str
+    """The language model, as `quintet train judge-lm --start` takes it."""
+    about: str
+    """Its name and licence, for the card."""
+    turns: int = 20_000
+    """At most so many turns are answered, each twice."""
+    new_tokens: int = 36
+    nucleus: float = 0.95
+    temperatures: tuple[float, ...] = (0.7, 0.9, 1.1)
+    read: tuple[int, ...] = (1, 2, 3, 6)
+    """How many turns are read, drawn for each reply."""
+    batch: int = 768
+
+
+def options_of(table: Mapping[str, Any]) -> Options:
+    told: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in table.items()}
+    try:
+        return Options(**told)
+    except TypeError as error:
+        raise InputError(f"data.options.answering: {error}") from None
+
+
+class Asked(NamedTuple):
+    dialogue: int
+    turn: int
+    prompt: str
+    aware: bool
+    temperature: float
+
+
+def answers(
+    options: Options, tables: Tables, times: Times, seed: int, device: torch.device, texts: Iterable[str] = ()
+) -> list[Answered]:
+    """Drawn by the seed; the same on the same machine. `texts` teach a tiny model its words."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        start = open_language_model(options.start, texts)
+    found = asked(tables, times, options, Random(f"{seed}:answering"))
+    out = []
+    for one, text in zip(found, replies(start, found, options, device, seed), strict=True):
+        given = tables.dialogues[one.dialogue].turns[one.turn]
+        if len(text.split()) >= _LEAST_WORDS and text.lower() != given.lower():
+            out.append(Answered(one.dialogue, one.turn, text, one.aware))
+    return out
+
+
+def asked(tables: Tables, times: Times, options: Options, rng: Random) -> list[Asked]:
+    """Turns that people gave, as often as the recipe's table `answered` says; two prompts of each."""
+    places = [
+        (number, turn)
+        for number, dialogue in enumerate(tables.dialogues)
+        for turn in range(1, len(dialogue.turns))
+        if (not dialogue.human or dialogue.human[turn]) and rng.random() < times.of("answered", dialogue.source)
+    ]
+    places = sorted(rng.sample(places, options.turns)) if len(places) > options.turns else places
+    by_source: dict[str, list[tuple[int, int]]] = {}
+    for number, turn in places:
+        by_source.setdefault(tables.dialogues[number].source, []).append((number, turn))
+    out = []
+    for number, turn in places:
+        dialogue = tables.dialogues[number]
+        foreign, elsewhere = rng.choice(by_source[dialogue.source])
+        heat = rng.choice(options.temperatures)
+        out.append(Asked(number, turn, _prompt(dialogue, turn, options, rng), True, heat))
+        if foreign != number:
+            prompt = _prompt(tables.dialogues[foreign], elsewhere, options, rng)
+            out.append(Asked(number, turn, prompt, False, heat))
+    return out
+
+
+def _prompt(dialogue: Dialogue, turn: int, options: Options, rng: Random) -> str:
+    """The turns before, after the fact of half of the turns that have one."""
+    fact = dialogue.facts[turn] if dialogue.facts and rng.random() < 0.5 else ""
+    turns = dialogue.turns[max(0, turn - rng.choice(options.read)) : turn]
+    return dialogue_form(turns, " ".join(fact.split()[:_FACT_WORDS]))
+
+
+@torch.no_grad()
+def replies(
+    start: LanguageStart, found: Sequence[Asked], options: Options, device: torch.device, seed: int
+) -> Iterator[str]:
+    """One line for each, in their order."""
+    decoder = Decoder(start.network, device)
+    generator = torch.Generator(device).manual_seed(seed)
+    first = start.tokenizer.token_to_id(start.first)
+    encoded = start.tokenizer.encode_batch([one.prompt for one in found], add_special_tokens=False)
+    ids = [[first, *one.ids[-_LONGEST_PROMPT:]] for one in encoded]
+    order = sorted(range(len(ids)), key=lambda place: len(ids[place]))
+    out = [""] * len(ids)
+    for begin in range(0, len(order), options.batch):
+        rows = order[begin : begin + options.batch]
+        heat = torch.tensor([found[row].temperature for row in rows], device=device)[:, None]
+        begun = decoder.begun([ids[row] for row in rows], options.new_tokens)
+        state, tokens = begun.state, list[torch.Tensor]()
+        for step in range(options.new_tokens):
+            tokens.append(drawn(decoder.logits(state) / heat, options.nucleus, generator))
+            state = decoder.states(tokens[-1][:, None], (begun.lengths + step)[:, None], begun.read)[:, 0]
+        written = start.tokenizer.decode_batch(torch.stack(tokens, 1).tolist(), skip_special_tokens=False)
+        for row, text in zip(rows, written, strict=True):
+            out[row] = one_line(text)
+    yield from out
+
+
+def one_line(text: str) -> str:
+    """The first line; nothing if it did not end, since half a reply would tell."""
+    line, ended, _ = text.strip(" ").partition("\n")
+    return line.partition("<|")[0].strip() if ended or "<|" in line else ""
