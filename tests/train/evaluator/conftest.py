@@ -16,7 +16,7 @@ pytest.importorskip("onnx")
 from quintet.train import recipe
 from quintet.train.evaluator import continuing, corpora
 from quintet.train.evaluator.groups import Neighbours, Times
-from quintet.train.evaluator.tables import Continued, Retold, Tables, fill
+from quintet.train.evaluator.tables import Continued, Retold, Tables, Told, fill
 
 ROWS = Path(recipe.__file__).parent / "recipes" / "smoke_rows"
 
@@ -31,18 +31,22 @@ def one_thread():
 
 @pytest.fixture(scope="session")
 def tables(times: Times) -> Tables:
-    """Claims are ended as if by a language model, and told as if judged by a teacher."""
+    """Claims are ended as if by a language model and judged as if by a teacher; texts are told as if by a model."""
     made = recipe.load("evaluator", smoke=True)
     found = fill(record for source in made.data.sources for record in corpora.read(source, ROWS, 0))
     begun = continuing.beginnings(found, times, 60, Random(0))
     ends = (" with 4,417 guests from Quixville.", " by the old zebra and its keeper", " and it was.")
     continued = [Continued(one.document, one.claim, one.kept, ends[n % 3]) for n, one in enumerate(begun)]
-    told = [
+    judged = [
         Retold(number, sentence, chance, ((0, 4),) if chance < 0.5 else ())
         for number, document in enumerate(found.documents)
         for sentence, chance in zip(document.sentences, (0.93, 0.41, 0.07), strict=False)
     ]
-    return replace(found, continued=continued, retold=told)
+    told = [
+        Told(number, f"{document.sentences[1]} {document.sentences[0]}")
+        for number, document in enumerate(found.documents)
+    ]
+    return replace(found, continued=continued, retold=judged, told=told)
 
 
 def _foreign(owners: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -65,6 +69,10 @@ def times() -> Times:
 @pytest.fixture(scope="session")
 def times_of(times: Times):
     """The table of a recipe that has examples from a builder, by the builder's name."""
-    others = {"written summaries": "judge-lm-heads", "taught claims": "judge-lm-taught"}
+    others = {
+        "written summaries": "judge-lm-heads",
+        "taught claims": "judge-lm-taught",
+        "told texts": "judge-lm-taught",
+    }
     read = {name: Times(recipe.load(of).data.options["times"]) for name, of in others.items()}
     return lambda name: read.get(name, times)
