@@ -94,6 +94,12 @@ class Decoder:
         read.values[layer].transpose(1, 2)[row, places] = value
         query = rotated(query.transpose(1, 2), turn.cos(), turn.sin())
         times = shape.heads // shape.groups
-        keys, values = (one[layer].repeat_interleave(times, 1) for one in (read.keys, read.values))
+        keys, values = read.keys[layer], read.values[layer]
+        if length == 1:
+            # The heads of a group ask the same keys: asked as if they were several tokens, nothing is copied.
+            query = query.reshape(rows, shape.groups, times, each)
+        else:
+            keys, values = (one.repeat_interleave(times, 1) for one in (keys, values))
         mixed = functional.scaled_dot_product_attention(query, keys, values, attn_mask=seen)
+        mixed = mixed.reshape(rows, shape.heads, length, each)
         return self._linear(mixed.transpose(1, 2).reshape(rows, length, width), layer, "o")
