@@ -18,7 +18,7 @@ EXPECTED = {
     "ctc-d", "ctc-r", "usr-mlm", "usr-dr-context", "usr-dr-fact", "unieval-intermediate", "unieval-summarization",
     "unieval-dialogue", "gruen-acceptability", "gruen-order", "im2-vup", "im2-nuf5", "im2-ies5", "im2-ab-ba",
     "im2-ab-ac", "im2-dmlm", "im2-grade", "evaluator", "judge-lm", "judge-lm-heads",
-    "judge-teacher", "evaluator-taught", "judge-lm-taught",
+    "judge-teacher", "evaluator-taught", "judge-lm-taught", "judge-teacher-wide", "judge-lm-taught-wide",
 }  # fmt: skip
 OF_THE_EVALUATOR = {
     "evaluator": JUDGE,
@@ -26,7 +26,9 @@ OF_THE_EVALUATOR = {
     "judge-lm": LANGUAGE_MODEL,
     "judge-lm-heads": LANGUAGE_JUDGE,
     "judge-lm-taught": LANGUAGE_JUDGE,
+    "judge-lm-taught-wide": LANGUAGE_JUDGE,
     "judge-teacher": TEACHER,
+    "judge-teacher-wide": TEACHER,
 }
 
 

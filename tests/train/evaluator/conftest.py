@@ -72,7 +72,7 @@ def times_of(times: Times):
     others = {
         "written summaries": "judge-lm-heads",
         "taught claims": "judge-lm-taught",
-        "told texts": "judge-lm-taught",
+        "told texts": "judge-lm-taught-wide",
     }
     read = {name: Times(recipe.load(of).data.options["times"]) for name, of in others.items()}
     return lambda name: read.get(name, times)

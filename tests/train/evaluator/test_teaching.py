@@ -16,15 +16,35 @@ from tokenizers import Tokenizer, models
 from quintet.errors import InputError, ModelError
 from quintet.text.content_words import content_words
 from quintet.train import recipe, tiny
-from quintet.train.evaluator import building, language_network, retelling, starting, taught_groups, teaching
-from quintet.train.evaluator.groups import ENTAILMENT_LABELS, HELD, QUESTIONS, Group, Judged, Material, Times
+from quintet.train.evaluator import (
+    building,
+    language_network,
+    retelling,
+    starting,
+    taught_groups,
+    teaching,
+    written_texts,
+)
+from quintet.train.evaluator.groups import (
+    BETTER,
+    ENTAILMENT_LABELS,
+    HEADS,
+    HELD,
+    QUESTIONS,
+    UNTOLD,
+    WORSE,
+    Group,
+    Judged,
+    Material,
+    Times,
+)
 from quintet.train.evaluator.language_frame import LanguageFrame
 from quintet.train.evaluator.language_judge import LanguageJudge
 from quintet.train.evaluator.lesson import Held, JudgeLesson, Weights
 from quintet.train.evaluator.network import Evaluator, Shape
-from quintet.train.evaluator.packing import UNKNOWN, Frame, pack
+from quintet.train.evaluator.packing import UNKNOWN, Frame, Packed, pack
 from quintet.train.evaluator.plain_decoding import Decoder
-from quintet.train.evaluator.tables import Document, Retold
+from quintet.train.evaluator.tables import Answered, Document, Retold
 from quintet.train.run import run_recipe
 
 LONG = Document("cnndm", tuple(f"Sentence {n} says that {chr(97 + n % 26) * 5} met friends." for n in range(90)), ())
@@ -342,18 +362,138 @@ def teacher(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_student_learns_from_what_the_teacher_left(name: str, teacher: Path, tmp_path: Path) -> None:
     told = teacher / "taught.jsonl.gz"
     assert told.stat().st_size > 100
-    text = (Path(recipe.__file__).parent / "recipes" / f"{name}.toml").read_text(encoding="utf-8")
-    own = tmp_path / f"{name}.toml"
-    own.write_text(text.replace('taught = ""', f'taught = "{told}"'), encoding="utf-8")
+    own = changed(name, tmp_path, ('taught = ""', f'taught = "{told}"'))
     without = run_recipe(name, out=tmp_path / "without", smoke=True, device="cpu")
-    with_claims = run_recipe(str(own), out=tmp_path / "with", smoke=True, device="cpu")
+    with_claims = run_recipe(own, out=tmp_path / "with", smoke=True, device="cpu")
     assert with_claims.items > without.items
     assert (with_claims.folder / "model.onnx").exists()
 
 
+def test_a_wide_teacher_judges_all_that_its_student_reads(tables, tmp_path: Path) -> None:
+    """A tiny model hardly ever ends a sentence: tellings are ours."""
+    teacher = tmp_path / "teacher"
+    run_recipe("judge-teacher-wide", out=teacher, smoke=True, device="cpu")
+    assert (teacher / "written.jsonl.gz").exists()
+    written_texts.save(tables, teacher / "written.jsonl.gz")
+    plain, taught = tmp_path / "plain", tmp_path / "taught"
+    files = [(f'{name} = ""', f'{name} = "{teacher / name}.jsonl.gz"') for name in ("taught", "written")]
+    name = "judge-lm-taught-wide"
+    run_recipe(changed(name, tmp_path, *files), out=plain, smoke=True, device="cpu")
+    whole = [*files, ('folder = ""', f'folder = "{teacher}"')]
+    made = run_recipe(changed(name, tmp_path, *whole), out=taught, smoke=True, device="cpu")
+    before, after = (Packed.load(folder / "prepared" / "examples.npz") for folder in (plain, taught))
+    assert (made.folder / "model.onnx").exists()
+    assert Counter(before.heads.tolist()) == Counter(after.heads.tolist()), "the same examples, labelled anew"
+    heads = recipe.load(name).data.options["teacher"]["heads"]
+    for head in heads:
+        labels = [found.labels[found.heads == HEADS.index(head)] for found in (before, after)]
+        assert (labels[1] >= 0).all(), f"{head}: nothing is left untold"
+        assert len(np.unique(labels[1])) > len(np.unique(labels[0]))
+    untold = {HEADS[head] for head in before.heads[before.labels == UNTOLD]}
+    assert untold
+    assert untold <= {*heads} - {"sel"}
+    con = [np.sort(found.labels[found.heads == HEADS.index("con")]) for found in (before, after)]
+    assert np.array_equal(*con), "claims were judged before"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('folder = ""', 'folder = "{start}"'), "has not learnt to judge"),
+        (('folder = ""', 'folder = "{start}"\nwarmth = 2'), "warmth"),
+        (('written = ""', 'written = "nowhere.jsonl.gz"'), r"there are no written texts.*nowhere\.jsonl\.gz|nowhere"),
+    ],
+)
+def test_a_teacher_that_cannot_teach_is_named(change, message: str, tmp_path: Path) -> None:
+    """A folder with weights alone; an option that there is not; a file that is missing."""
+    start = tmp_path / "start"
+    start.mkdir()
+    torch.manual_seed(0)
+    words = tiny.tokenizer("gpt2", ["a b c"])
+    shape = language_network.Shape(words.get_vocab_size(), 32, 2, 2, 1, 64)
+    weights = LanguageJudge(language_network.LanguageModel(shape)).state_dict()
+    plain = {name.removeprefix("model."): value.clone() for name, value in weights.items()}
+    if "judge" in message:
+        plain = {name: value for name, value in plain.items() if name.startswith(("emb", "blocks", "norm"))}
+    save_file(plain, start / "weights.safetensors")
+    (start / "config.json").write_text('{"num_attention_heads": 2}', encoding="utf-8")
+    words.save(str(start / "tokenizer.json"))
+    own = changed("judge-lm-taught-wide", tmp_path, (change[0], change[1].replace("{start}", str(start))))
+    with pytest.raises(InputError, match=message):
+        run_recipe(own, out=tmp_path / "out", smoke=True, device="cpu")
+
+
 def test_a_missing_file_of_taught_claims_is_named(tmp_path: Path) -> None:
-    text = (Path(recipe.__file__).parent / "recipes" / "evaluator-taught.toml").read_text(encoding="utf-8")
-    own = tmp_path / "own.toml"
-    own.write_text(text.replace('taught = ""', 'taught = "nowhere.jsonl.gz"'), encoding="utf-8")
+    own = changed("evaluator-taught", tmp_path, ('taught = ""', 'taught = "nowhere.jsonl.gz"'))
     with pytest.raises(InputError, match=r"nowhere\.jsonl\.gz"):
-        run_recipe(str(own), out=tmp_path / "out", smoke=True, device="cpu")
+        run_recipe(own, out=tmp_path / "out", smoke=True, device="cpu")
+
+
+def changed(name: str, folder: Path, *changes: tuple[str, str]) -> str:
+    """A recipe of quintet's with other words in some places of its smoke part."""
+    text = (Path(recipe.__file__).parent / "recipes" / f"{name}.toml").read_text(encoding="utf-8")
+    for before, after in changes:
+        assert text.count(before) == 1
+        text = text.replace(before, after)
+    own = folder / f"{name}-{len(list(folder.iterdir()))}.toml"
+    own.write_text(text, encoding="utf-8")
+    return str(own)
+
+
+def test_labels_are_shared_between_builder_and_teacher() -> None:
+    frame = Frame(tiny.tokenizer("bert", ["a b c d e f"]), 40)
+    labels = [1.0, 0.0, BETTER, WORSE, UNTOLD, HELD]
+    texts = [Judged(text, "x", label) for text, label in zip("abcdef", labels, strict=True)]
+    own = pack([Group("sel", texts, False), Group("acc", texts[:2], False)], frame)
+    told = np.array([0.5, 0.5, 0.7, 0.2, 0.9, 0.4, 0.3, 0.3])
+    found = teaching.relabelled(own, told, ["sel"], 0.25)
+    assert found.labels.tolist() == pytest.approx([0.875, 0.125, 0.7, 0.2, 0.9, HELD, 1.0, 0.0])
+    assert own.labels.tolist() == [*labels, 1.0, 0.0], "the builder's stay"
+
+
+def test_untold_texts_teach_nothing() -> None:
+    texts = [Judged("i like tea", "do you", UNTOLD), Judged("no cars", "do you", UNTOLD)]
+    frame = Frame(tiny.tokenizer("bert", ["i like tea no cars do you"]), 40)
+    torch.manual_seed(0)
+    network = Evaluator(Shape(frame.tokenizer.get_vocab_size(), 32, 2, 64, 64)).eval()
+    for ranked in (True, False):
+        packed = pack([Group("sel", texts, ranked)], frame)
+        lesson = JudgeLesson(packed, Weights({}, masked_share=0.0), 0.0, 0, 0, 100)
+        assert lesson.loss(network, [0], 0).item() == 0.0
+
+
+def test_several_networks_read_the_same_texts_in_the_same_order(tables, neighbours, times) -> None:
+    words = [tiny.tokenizer("gpt2", texts) for texts in (["the tower and a garden"], tables.sentences)]
+    frames = [LanguageFrame(one, "<|endoftext|>", 120) for one in words]
+    first, second = building.build_for(frames, tables, neighbours, times, 3, 2, 1, ("sel", "acc"))
+    alone = building.build(tables, neighbours, times, frames[0], 3, 2, 1, ("sel", "acc"))
+    assert np.array_equal(alone.ids, first.ids)
+    assert np.array_equal(first.heads, second.heads)
+    assert np.array_equal(first.labels, second.labels)
+    assert len(first.ids) > len(second.ids), "one has learnt the words of the texts"
+
+
+def test_replies_of_models_stand_between_the_persons_and_others(tables, neighbours, times) -> None:
+    said = [Answered(0, 2, "A model that read it.", True), Answered(0, 2, "A model that did not.", False)]
+    found = list(building.groups("selection", replace(tables, answered=said), neighbours, times, 0))
+    (group,) = [one for one in found if any("model that" in text.output.lower() for text in one.texts)]
+    right = tables.dialogues[0].turns[2].lower()
+    assert group.texts[0].output.lower() == right
+    labels = [text.label for text in group.texts]
+    assert labels[:3] == [1, 0.6, 0.1]
+    assert all(label == 0 for label in labels[3:])
+    assert len(labels) == 4
+
+
+def test_told_texts_come_with_the_summary_the_beginning_and_a_broken_one(tables, neighbours) -> None:
+    once = {f"told.{head}": {"other": 1} for head in ("cohd", "rel", "coh", "acc")}
+    found = list(building.groups("told texts", tables, neighbours, Times(once), 0))
+    assert Counter(group.head for group in found) == dict.fromkeys(("cohd", "rel", "coh", "acc"), len(tables.told))
+    assert {text.label for group in found for text in group.texts} == {UNTOLD}
+    document, own = tables.documents[0], next(group for group in found if group.head == "rel")
+    outputs = {text.output.lower() for text in own.texts}
+    assert {tables.told[0].text.lower(), " ".join(document.summary).lower()} <= outputs
+    assert " ".join(document.read[:3]).lower() in outputs
+    assert {text.grounds for text in own.texts} == {" ".join(document.read)}
+    assert {text.grounds for group in found if group.head in ("coh", "acc") for text in group.texts} == {""}
+    assert not list(building.groups("told texts", replace(tables, told=[]), neighbours, Times(once), 0))

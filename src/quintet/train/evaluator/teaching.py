@@ -34,7 +34,7 @@ from quintet.train.trainer import autocast
 
 WINDOW_WORDS, SHARED_WORDS = 220, 70
 """Whole sentences of so many words, about what the encoder's big windows hold, and what two neighbours share."""
-LICENCE = "written and judged by quintet's own models and TinyLlama (Apache-2.0)"
+LICENCE = "written and judged by quintet's own models and a larger one (TinyLlama or Qwen2.5-Coder: Apache-2.0)"
 BEGINNING_WORDS = 600
 """What a language model is shown of a document, so that no evidence is cut off."""
 SURE = 0.3

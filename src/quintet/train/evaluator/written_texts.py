@@ -34,7 +34,8 @@ def write_lines(rows: Iterator[dict[str, Any]], path: Path) -> None:
 
 def read_lines(path: Path, what: str) -> Iterator[dict[str, Any]]:
     if not path.is_file():
-        raise InputError(f"there are no {what}", where=str(path), todo="make them with: quintet train judge-teacher")
+        todo = "make them with the recipe of the teacher, such as: quintet train judge-teacher"
+        raise InputError(f"there are no {what}", where=str(path), todo=todo)
     with gzip.open(path, "rt", encoding="utf-8") as file:
         for line in file:
             yield json.loads(line)
