@@ -34,7 +34,7 @@ def fill(path: Path, rows: int) -> None:
     store.close()
 
 
-@pytest.mark.parametrize(("workers", "kills", "rows"), [(1, 8, 2000), (2, 2, 600)])
+@pytest.mark.parametrize(("workers", "kills", "rows"), [(1, 5, 1200), (2, 2, 600)])
 def test_kills_at_random_points_change_nothing(tmp_path: Path, workers: int, kills: int, rows: int) -> None:
     outcome = kill_and_resume(tmp_path, kills, rows, more=("--workers", str(workers)))
     assert (outcome.kills, outcome.wrong) == (kills, 0)

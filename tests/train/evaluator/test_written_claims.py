@@ -12,7 +12,7 @@ import torch
 from torch.nn import functional
 
 from quintet.errors import InputError
-from quintet.train.evaluator import continuing, facts, language_network, starting, written_groups
+from quintet.train.evaluator import continuing, facts, language_network, sampling, starting, written_groups
 from quintet.train.evaluator.building import groups
 from quintet.train.evaluator.groups import Times
 from quintet.train.evaluator.plain_decoding import Decoder
@@ -80,10 +80,10 @@ def test_decoding_step_by_step_equals_whole_texts() -> None:
 
 def test_only_the_nucleus_is_drawn() -> None:
     logits = torch.log(torch.tensor([[0.5, 0.3, 0.15, 0.05]])).repeat(4000, 1)
-    found = continuing.drawn(logits, 0.7, torch.Generator().manual_seed(0))
+    found = sampling.drawn(logits, 0.7, torch.Generator().manual_seed(0))
     shares = np.bincount(found.numpy(), minlength=4) / 4000
     assert shares == pytest.approx([0.625, 0.375, 0, 0], abs=0.04)
-    assert set(continuing.drawn(logits, 0.1, torch.Generator().manual_seed(0)).tolist()) == {0}
+    assert set(sampling.drawn(logits, 0.1, torch.Generator().manual_seed(0)).tolist()) == {0}
 
 
 @pytest.mark.parametrize(

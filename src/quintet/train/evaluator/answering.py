@@ -7,19 +7,17 @@ follows, but not as well as the person's; the second is as fluent and does not f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, NamedTuple
 
 import torch
 
-from quintet.errors import InputError
-from quintet.train.evaluator.continuing import drawn
+from quintet.train.evaluator import sampling
 from quintet.train.evaluator.groups import Times
 from quintet.train.evaluator.language_texts import dialogue_form
-from quintet.train.evaluator.plain_decoding import Decoder
-from quintet.train.evaluator.starting import LanguageStart, open_language_model
+from quintet.train.evaluator.starting import LanguageStart
 from quintet.train.evaluator.tables import Answered, Dialogue, Tables
 
 _LEAST_WORDS = 2
@@ -46,11 +44,7 @@ class Options:
 
 
 def options_of(table: Mapping[str, Any]) -> Options:
-    told: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in table.items()}
-    try:
-        return Options(**told)
-    except TypeError as error:
-        raise InputError(f"data.options.answering: {error}") from None
+    return sampling.options_of(Options, table, "answering")
 
 
 class Asked(NamedTuple):
@@ -65,9 +59,7 @@ def answers(
     options: Options, tables: Tables, times: Times, seed: int, device: torch.device, texts: Iterable[str] = ()
 ) -> list[Answered]:
     """Drawn by the seed; the same on the same machine. `texts` teach a tiny model its words."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        start = open_language_model(options.start, texts)
+    start = sampling.opened(options.start, texts, seed)
     found = asked(tables, times, options, Random(f"{seed}:answering"))
     out = []
     for one, text in zip(found, replies(start, found, options, device, seed), strict=True):
@@ -108,30 +100,14 @@ def _prompt(dialogue: Dialogue, turn: int, options: Options, rng: Random) -> str
     return dialogue_form(turns, " ".join(fact.split()[:_FACT_WORDS]))
 
 
-@torch.no_grad()
 def replies(
     start: LanguageStart, found: Sequence[Asked], options: Options, device: torch.device, seed: int
-) -> Iterator[str]:
+) -> list[str]:
     """One line for each, in their order."""
-    decoder = Decoder(start.network, device)
-    generator = torch.Generator(device).manual_seed(seed)
-    first = start.tokenizer.token_to_id(start.first)
-    encoded = start.tokenizer.encode_batch([one.prompt for one in found], add_special_tokens=False)
-    ids = [[first, *one.ids[-_LONGEST_PROMPT:]] for one in encoded]
-    order = sorted(range(len(ids)), key=lambda place: len(ids[place]))
-    out = [""] * len(ids)
-    for begin in range(0, len(order), options.batch):
-        rows = order[begin : begin + options.batch]
-        heat = torch.tensor([found[row].temperature for row in rows], device=device)[:, None]
-        begun = decoder.begun([ids[row] for row in rows], options.new_tokens)
-        state, tokens = begun.state, list[torch.Tensor]()
-        for step in range(options.new_tokens):
-            tokens.append(drawn(decoder.logits(state) / heat, options.nucleus, generator))
-            state = decoder.states(tokens[-1][:, None], (begun.lengths + step)[:, None], begun.read)[:, 0]
-        written = start.tokenizer.decode_batch(torch.stack(tokens, 1).tolist(), skip_special_tokens=False)
-        for row, text in zip(rows, written, strict=True):
-            out[row] = one_line(text)
-    yield from out
+    ids = sampling.prompted(start, (one.prompt for one in found), _LONGEST_PROMPT)
+    heat = [one.temperature for one in found]
+    texts = sampling.written(start, ids, heat, options.new_tokens, options.nucleus, options.batch, device, seed)
+    return list(map(one_line, texts))
 
 
 def one_line(text: str) -> str:

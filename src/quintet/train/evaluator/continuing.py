@@ -14,21 +14,16 @@ from random import Random
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
 
-from quintet.errors import InputError
 from quintet.text.sentences import sentences
-from quintet.train.evaluator import noise
+from quintet.train.evaluator import noise, sampling
 from quintet.train.evaluator.groups import Times
 from quintet.train.evaluator.language_texts import summary_form
-from quintet.train.evaluator.plain_decoding import Decoder
-from quintet.train.evaluator.starting import LanguageStart, open_language_model
+from quintet.train.evaluator.starting import LanguageStart
 from quintet.train.evaluator.tables import Continued, Document, Tables
 
 _LEAST_WORDS = 6
 _LONGEST_PROMPT = 160
-_CANDIDATES = 128
-"""Tokens that sampling chooses among; the nucleus is hardly ever wider."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +43,7 @@ class Options:
 
 
 def options_of(table: Mapping[str, Any]) -> Options:
-    try:
-        return Options(**table)
-    except TypeError as error:
-        raise InputError(f"data.options.continuing: {error}") from None
+    return sampling.options_of(Options, table, "continuing")
 
 
 class Beginning(NamedTuple):
@@ -66,9 +58,7 @@ def continuations(
     options: Options, tables: Tables, times: Times, seed: int, device: torch.device, texts: Iterable[str] = ()
 ) -> list[Continued]:
     """Drawn by the seed; the same on the same machine. `texts` teach a tiny model its words."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        start = open_language_model(options.start, texts)
+    start = sampling.opened(options.start, texts, seed)
     begun = beginnings(tables, times, options.claims, Random(f"{seed}:beginnings"))
     endings = sampled(start, [one.prompt for one in begun], options, device, seed)
     out = []
@@ -106,46 +96,13 @@ def _beginning(number: int, document: Document, summarised: bool, rng: Random) -
     return Beginning(number, claim, kept, f"{summary_form(shown)} {kept}", "#" in document.text)
 
 
-@torch.no_grad()
 def sampled(
     start: LanguageStart, prompts: Sequence[str], options: Options, device: torch.device, seed: int
 ) -> list[str]:
     """How each prompt goes on, up to the end of its sentence."""
-    decoder = Decoder(start.network, device)
-    generator = torch.Generator(device).manual_seed(seed)
-    first = start.tokenizer.token_to_id(start.first)
-    ids = [[first, *found.ids[-_LONGEST_PROMPT:]] for found in start.tokenizer.encode_batch(list(prompts))]
-    order = sorted(range(len(ids)), key=lambda place: len(ids[place]))
-    out = [""] * len(ids)
-    for begin in range(0, len(order), options.batch):
-        rows = order[begin : begin + options.batch]
-        written = _written(decoder, [ids[row] for row in rows], options, generator)
-        for row, text in zip(rows, start.tokenizer.decode_batch(written, skip_special_tokens=False), strict=True):
-            out[row] = text
-    return out
-
-
-def _written(
-    decoder: Decoder, prompts: Sequence[Sequence[int]], options: Options, generator: torch.Generator
-) -> list[list[int]]:
-    """New tokens of every prompt."""
-    begun = decoder.begun(prompts, options.new_tokens)
-    state, out = begun.state, []
-    for step in range(options.new_tokens):
-        token = drawn(decoder.logits(state) / options.temperature, options.nucleus, generator)
-        out.append(token)
-        state = decoder.states(token[:, None], (begun.lengths + step)[:, None], begun.read)[:, 0]
-    written: list[list[int]] = torch.stack(out, 1).tolist()
-    return written
-
-
-def drawn(logits: Tensor, nucleus: float, generator: torch.Generator) -> Tensor:
-    """One token of each row, among the likeliest that together have the share `nucleus`."""
-    values, tokens = logits.topk(min(_CANDIDATES, logits.shape[-1]), dim=-1)
-    chances = torch.softmax(values, -1)
-    before = chances.cumsum(-1) - chances
-    chances = torch.where(before < nucleus, chances, 0.0)
-    return tokens.gather(1, torch.multinomial(chances, 1, generator=generator))[:, 0]
+    ids = sampling.prompted(start, prompts, _LONGEST_PROMPT)
+    heat = [options.temperature] * len(ids)
+    return sampling.written(start, ids, heat, options.new_tokens, options.nucleus, options.batch, device, seed)
 
 
 def first_sentence(kept: str, ending: str) -> str:

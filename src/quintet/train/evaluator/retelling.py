@@ -15,13 +15,12 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from quintet.errors import InputError
 from quintet.text.sentences import sentences
-from quintet.train.evaluator.continuing import drawn
+from quintet.train.evaluator import sampling
 from quintet.train.evaluator.groups import Times
 from quintet.train.evaluator.language_texts import summary_form
 from quintet.train.evaluator.plain_decoding import Decoder, Read
-from quintet.train.evaluator.starting import LanguageStart, open_language_model
+from quintet.train.evaluator.starting import LanguageStart
 from quintet.train.evaluator.tables import Document, Retold, Tables, Told
 
 _LEAST_WORDS, _MOST_WORDS = 5, 60
@@ -60,11 +59,7 @@ class Options:
 
 
 def options_of(table: Mapping[str, Any]) -> Options:
-    told: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in table.items()}
-    try:
-        return Options(**told)
-    except TypeError as error:
-        raise InputError(f"data.options.retelling: {error}") from None
+    return sampling.options_of(Options, table, "retelling")
 
 
 class Stretch(NamedTuple):
@@ -119,11 +114,7 @@ def retellings(
 ) -> Tellings:  # fmt: skip
     """Drawn by the seed; the same on the same machine. `texts` teach a tiny model its words; `own`: the recipe's start,
     for options that name none."""
-    start = own
-    if options.start or start is None:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            start = open_language_model(options.start, texts)
+    start = sampling.opened(options.start, texts, seed) if options.start or own is None else own
     rng = Random(f"{seed}:retelling")
     found = stretches(tables, times, options, rng)
     told = list(tellings(start, found, options, device, seed))
@@ -173,14 +164,10 @@ def tellings(
     """What is told of each stretch, in their order."""
     decoder = Decoder(start.network, device)
     generator = torch.Generator(device).manual_seed(seed)
-    first = start.tokenizer.token_to_id(start.first)
     opens = word_openings(start.tokenizer).to(device)
-    encoded = start.tokenizer.encode_batch([one.prompt for one in found], add_special_tokens=False)
-    ids = [[first, *one.ids] for one in encoded]
-    order = sorted(range(len(ids)), key=lambda place: len(ids[place]))
+    ids = sampling.prompted(start, (one.prompt for one in found))
     out: list[list[str]] = [[] for _ in ids]
-    for begin in range(0, len(order), options.batch):
-        rows = order[begin : begin + options.batch]
+    for rows in sampling.by_length(ids, options.batch):
         heat = torch.tensor([found[row].temperature for row in rows], device=device)
         written = _told(decoder, [ids[row] for row in rows], heat, opens, options, generator)
         texts = start.tokenizer.decode_batch(written, skip_special_tokens=False)
@@ -205,7 +192,7 @@ def _told(
         logits = decoder.logits(state) / heat[:, None]
         if options.copied:
             logits.masked_fill_(copying(ids, out, options.copied, opens) & bound[:, None], float("-inf"))
-        token = drawn(logits, options.nucleus, generator)
+        token = sampling.drawn(logits, options.nucleus, generator)
         out = torch.cat([out, token[:, None]], 1)
         state = decoder.states(token[:, None], (lengths + step)[:, None], read)[:, 0]
     written: list[list[int]] = out.tolist()
