@@ -7,7 +7,7 @@ follows, but not as well as the person's; the second is as fluent and does not f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, NamedTuple
@@ -61,12 +61,15 @@ def answers(
     """Drawn by the seed; the same on the same machine. `texts` teach a tiny model its words."""
     start = sampling.opened(options.start, texts, seed)
     found = asked(tables, times, options, Random(f"{seed}:answering"))
-    out = []
-    for one, text in zip(found, replies(start, found, options, device, seed), strict=True):
+    return list(usable(tables, found, replies(start, found, options, device, seed)))
+
+
+def usable(tables: Tables, found: Sequence[Asked], texts: Sequence[str]) -> Iterator[Answered]:
+    """Replies of some words that are not what was said."""
+    for one, text in zip(found, texts, strict=True):
         given = tables.dialogues[one.dialogue].turns[one.turn]
         if len(text.split()) >= _LEAST_WORDS and text.lower() != given.lower():
-            out.append(Answered(one.dialogue, one.turn, text, one.aware))
-    return out
+            yield Answered(one.dialogue, one.turn, text, one.aware)
 
 
 def asked(tables: Tables, times: Times, options: Options, rng: Random) -> list[Asked]:

@@ -70,10 +70,11 @@ class Stretch(NamedTuple):
 
     @property
     def prompt(self) -> str:
-        """As it is read; instructions in the frame of ChatML."""
+        """As it is read; instructions in the frame of ChatML, whose marks mean nothing inside the text."""
         if not self.instruction:
             return summary_form(self.text)
-        return f"user\n{self.instruction}\n\n{self.text}<|im_end|>\n<|im_start|>assistant\n"
+        text = self.text.replace("<|", "< |")
+        return f"user\n{self.instruction}\n\n{text}<|im_end|>\n<|im_start|>assistant\n"
 
 
 class Tellings(NamedTuple):
