@@ -13,7 +13,7 @@ DOCUMENT = (
 TRUE, FALSE = "The council will close the old bridge.", "The council will open a new airport."
 GOLDEN_HEADS = {"con": 2.1116, "acc": 1.207, "sel": 1.6933}
 GOLDEN_MEAN = -1.4419
-GOLDEN_READ = {TRUE: {"con": 2.372, "adq": 1.711, "acc": 1.515}, FALSE: {"con": -4.811, "adq": -2.281, "acc": 1.246}}
+GOLDEN_READ = {TRUE: {"con": 2.691, "adq": 1.9, "acc": 0.808}, FALSE: {"con": -5.23, "adq": -2.383, "acc": 0.449}}
 """Heads of the language model, of the same texts."""
 JUDGE, LM = "bundled:evaluator", "bundled:judge-lm"
 

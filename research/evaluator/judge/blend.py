@@ -112,7 +112,7 @@ def write(study, items, made, out):
             lines += ["]", "# weighted mean of (signal - mean) / sd at the 0th, 5th, ... 100th percentile"]
             lines += [f"percentiles = [{', '.join(f'{x:.4f}' for x in levels(v / sum(x for _, x in blend), w))}]", ""]
             files.setdefault(TASK[task], []).append("\n".join(lines))
-    head = "# Release candidate 13. Blend = weighted mean of (signal - mean) / sd; a missing signal counts 0. Signals are defined in README.md.\n\n"
+    head = "# Release candidate 14. Blend = weighted mean of (signal - mean) / sd; a missing signal counts 0. Signals are defined in README.md.\n\n"
     for file, parts in files.items():
         with open(f"{out}/{file}.toml", "w", encoding="utf-8") as target:
             target.write(head + "\n".join(parts))

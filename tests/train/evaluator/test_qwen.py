@@ -140,3 +140,18 @@ def test_a_small_vocabulary_stays_and_another_kind_is_refused() -> None:
     large = replace(start, tokenizer=other, network=SimpleNamespace(shape=SimpleNamespace(vocabulary=10)))
     with pytest.raises(ModelError, match="only if it is BPE's"):
         fewer_words.with_fewer_words(large, TEXTS, 5)
+
+
+def test_a_judge_keeps_the_first_layers() -> None:
+    torch.manual_seed(0)
+    network = LanguageModel(Shape(50, 32, 3, 4, 2, 48)).unrounded().eval()
+    ids, seen = torch.randint(0, 50, (2, 9)), []
+    network.blocks[1].register_forward_hook(lambda _, __, out: seen.append(out))
+    with torch.no_grad():
+        network(ids)
+        network.shorten(2)
+        assert torch.equal(network(ids), network.norm(seen[0]))
+    assert network.shape.layers == len(network.blocks) == 2
+    for layers in (0, 3):
+        with pytest.raises(InputError, match=f"layers is {layers}, but the start has 2"):
+            network.shorten(layers)

@@ -9,13 +9,14 @@ what goes in to 8 bit with one scale for each token, matrices to `language_grid`
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from quintet.errors import InputError
 from quintet.train.evaluator.language_grid import four_bit, seven_bit
 
 TOP = 127
@@ -190,6 +191,12 @@ class LanguageModel(nn.Module):
             if isinstance(module, LanguageModel | Block | RoundedLinear):
                 module.plain = True
         return self
+
+    def shorten(self, layers: int) -> None:
+        """Keeps the first layers: the last ones of a large model choose its next word, and a judge can do without."""
+        if not 0 < layers <= self.shape.layers:
+            raise InputError(f"model.options.layers is {layers}, but the start has {self.shape.layers}")
+        self.blocks, self.shape = self.blocks[:layers], replace(self.shape, layers=layers)
 
     def table(self) -> Tensor:
         """The word table on its grid: looked up, and multiplied with."""

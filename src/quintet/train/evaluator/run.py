@@ -172,6 +172,8 @@ def _teacher(run: Run) -> Result:
     folder, times = run.target / "prepared", Times(options.get("times", {}))
     corpus = replace(corpus, tables=with_texts_of_models(run, corpus.tables, folder, start))
     written_texts.save(corpus.tables, run.target / WRITTEN)
+    if layers := int(recipe.model.options.get("layers", 0)):
+        start.network.shorten(layers)
     made = _judging(run, corpus, start)
     _fuse(run, start)
     outcome = _fit(run, made.network, made.lesson, made.key)
