@@ -9,7 +9,7 @@ import sys
 import gguf
 import numpy as np
 import tokenizers
-from common import X, corpus
+from between import X, corpus
 from quintet.train.evaluator import fewer_words, preparing
 
 words = tokenizers.Tokenizer.from_file(sys.argv[2])

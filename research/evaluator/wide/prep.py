@@ -1,7 +1,7 @@
 """prep.py near|ends|tell|answer: what needs the GPU and no teacher; through the product's functions, into its own cache files."""
 
 import sys
-from common import *
+from between import *
 
 what = sys.argv[1]
 c = corpus()

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import torch
-from common import X
+from between import X
 from quintet.train import recipe
 from quintet.train.evaluator.preparing import Run, read_corpus
 

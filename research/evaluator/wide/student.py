@@ -2,7 +2,7 @@
 
 import sys, os, json
 from dataclasses import replace
-from common import *
+from between import *
 
 SECONDS = float(os.environ.get("STUDENT_SECONDS", "450"))
 PROCS = int(os.environ.get("PROCS", "13"))

@@ -3,7 +3,7 @@
 import sys, json, os
 from dataclasses import replace
 from random import Random
-from common import *
+from between import *
 
 SECONDS = float(os.environ.get("TEACHER_SECONDS", "330"))
 PROCS = int(os.environ.get("PROCS", "12"))
