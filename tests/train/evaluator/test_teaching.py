@@ -10,7 +10,7 @@ from random import Random
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models
 
 from quintet.errors import InputError, ModelError
@@ -374,6 +374,8 @@ def test_a_wide_teacher_judges_all_that_its_student_reads(tables, tmp_path: Path
     teacher = tmp_path / "teacher"
     run_recipe("judge-teacher-wide", out=teacher, smoke=True, device="cpu")
     assert (teacher / "written.jsonl.gz").exists()
+    kept = load_file(teacher / "weights.safetensors")
+    assert {name.split(".")[1] for name in kept if name.startswith("blocks.")} == {"0"}, "its first layer judges"
     written_texts.save(tables, teacher / "written.jsonl.gz")
     plain, taught = tmp_path / "plain", tmp_path / "taught"
     files = [(f'{name} = ""', f'{name} = "{teacher / name}.jsonl.gz"') for name in ("taught", "written")]
