@@ -24,8 +24,8 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 
-from quintet.meta.inputs import Ratings, Scores  # noqa: E402
-from quintet.meta.study import Study  # noqa: E402
+from quintet.stats.inputs import Ratings, Scores  # noqa: E402
+from quintet.stats.study import Study  # noqa: E402
 
 TARGET_SECONDS = 10.0
 DIMENSIONS = ("coherence", "consistency", "fluency", "relevance")

@@ -16,7 +16,7 @@ from agreement import write_page
 from evaluator_signals import Floats, Models, Study, evaluated, first_rows, product
 
 from quintet.data.benchmark import load
-from quintet.meta.calibration_curve import FEWEST, Step, curve, draw_curves, standing
+from quintet.stats.calibration_curve import FEWEST, Step, curve, draw_curves, standing
 
 ROOT = Path(__file__).resolve().parents[1]
 SETS = (

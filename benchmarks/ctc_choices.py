@@ -10,10 +10,10 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from quintet import api
+from quintet import _api as api
 from quintet.data.benchmark import Benchmark, load
-from quintet.meta.of_benchmark import ratings_of
-from quintet.meta.study import Study
+from quintet.stats.of_benchmark import ratings_of
+from quintet.stats.study import Study
 
 ROWS = 900
 SETS = {

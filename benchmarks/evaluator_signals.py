@@ -19,17 +19,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from quintet import api
+from quintet import _api as api
 from quintet.core.blend import ADDS, percentile
 from quintet.core.item import Item
 from quintet.core.metric import Metric
 from quintet.core.parameters import build
 from quintet.core.score import Score
 from quintet.data.benchmark import Benchmark
-from quintet.engine.plan import Column, Plan
 from quintet.errors import ModelError
 from quintet.metrics import metrics as registry
 from quintet.metrics.evaluator.blended import Evaluator
+from quintet.runner.plan import Column, Plan
 
 Floats = npt.NDArray[np.float64]
 ROOT = Path(__file__).resolve().parents[1]

@@ -20,9 +20,9 @@ from quintet.core.example import Example
 from quintet.core.metric import Row
 from quintet.core.parameters import build
 from quintet.data.benchmark import load
-from quintet.meta.coefficients import spearman
 from quintet.metrics import metrics
 from quintet.models.memo import forget_all
+from quintet.stats.coefficients import spearman
 
 Column = tuple[str, str]
 """Metric and its dimension ("" for the only one), or a part of its score."""

@@ -22,7 +22,7 @@ import onnx
 from made_up import machine, summeval_like, with_threads
 from onnx import TensorProto, helper, numpy_helper
 
-from quintet import api
+from quintet import _api as api
 from quintet.core.item import Item
 from quintet.models import onnx_backend, onnx_judge, onnx_lm
 from quintet.models.catalog import entry, verify

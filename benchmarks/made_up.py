@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from quintet.core.example import Example
 from quintet.core.item import Item
-from quintet.engine.executors import THREADS
+from quintet.runner.executors import THREADS
 
 WORDS = (
     "council", "river", "bridge", "dog", "market", "storm", "minister", "school", "report", "player", "city", "team",

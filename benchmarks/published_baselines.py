@@ -9,11 +9,11 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 
-from quintet import api
+from quintet import _api as api
 from quintet.data.benchmark import Benchmark, load
-from quintet.meta.of_benchmark import ratings_of
-from quintet.meta.records import Record
-from quintet.meta.study import Study
+from quintet.stats.of_benchmark import ratings_of
+from quintet.stats.records import Record
+from quintet.stats.study import Study
 
 GROUND_TRUTH = ("Original Ground Truth",)
 SUMMEVAL = {  # UniEval, Table 3: Spearman by document; coherence, consistency, fluency, relevance

@@ -23,9 +23,9 @@ from typing import Any
 
 from made_up import items, machine
 
-from quintet import api
-from quintet.engine.executors import THREADS
-from quintet.engine.plan import Plan
+from quintet import _api as api
+from quintet.runner.executors import THREADS
+from quintet.runner.plan import Plan
 
 LIGHT = "gruen-redundancy"
 """The metric for measuring the carrier itself: many rows in little time."""

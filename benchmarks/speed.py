@@ -30,7 +30,7 @@ import torch
 import transformers
 from made_up import machine, summeval_like, with_threads
 
-from quintet import api
+from quintet import _api as api
 from quintet.core.example import Example
 from quintet.core.item import Item
 from quintet.metrics.unieval.prompts import Prompt, prompts_of

@@ -13,7 +13,7 @@ import time
 
 from made_up import items, machine
 
-from quintet import api
+from quintet import _api as api
 from quintet.errors import QuintetError
 from quintet.metrics import metrics as registry
 

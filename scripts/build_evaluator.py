@@ -21,10 +21,10 @@ import numpy as np
 from safetensors.torch import load_file
 
 from quintet.models import folder, packed_weights
-from quintet.train.evaluator.language_grid import compressed, expanded, joined_parts
-from quintet.train.export_evaluator import export_evaluator, read_weights
-from quintet.train.export_graph import Array
-from quintet.train.export_judge_lm import export_judge_lm, together
+from quintet_train.evaluator.language_grid import compressed, expanded, joined_parts
+from quintet_train.export_evaluator import export_evaluator, read_weights
+from quintet_train.export_graph import Array
+from quintet_train.export_judge_lm import export_judge_lm, together
 
 
 def language_weights(path: Path) -> dict[str, Array]:

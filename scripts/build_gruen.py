@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from quintet.metrics.gruen.grammaticality import Grammaticality
-from quintet.text.corrupt import span_noise
 from quintet.text.sentences import sentences
+from quintet_train.text.corrupt import span_noise
 
 TARGET = Path(__file__).parents[1] / "src/quintet/metrics/gruen/scaling.toml"
 MARK = "# Written by scripts/build_gruen.py:"

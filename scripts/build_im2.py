@@ -32,8 +32,8 @@ from quintet.metrics.im2.specificity import DialogueMlm
 from quintet.models import pooled_head
 from quintet.models.memo import forget_all
 from quintet.models.open import open_model
-from quintet.train.pseudo.im2 import five_point, scale_of
-from quintet.train.small_heads import Head, HeadPlan, fit_head, head_points, layers
+from quintet_train.pseudo.im2 import five_point, scale_of
+from quintet_train.small_heads import Head, HeadPlan, fit_head, head_points, layers
 
 Floats = np.ndarray
 RATED = (

@@ -24,9 +24,9 @@ from quintet.metrics.usr.fitting import constants_of
 from quintet.metrics.usr.likelihood import MaskedLikelihood
 from quintet.metrics.usr.retrieval import DialogueRetrieval, FactRetrieval
 from quintet.text.sentences import sentences
-from quintet.train.pseudo.rewrite import rule_paraphraser
-from quintet.train.pseudo.usr import other_turn
-from quintet.train.rows import Dialogue, read
+from quintet_train.pseudo.rewrite import rule_paraphraser
+from quintet_train.pseudo.usr import other_turn
+from quintet_train.rows import Dialogue, read
 
 SETS = ("convai2-grade", "dailydialog-zhao", "dailydialog-gupta", "persona-zhao")
 TARGET = Path(__file__).parents[1] / "src/quintet/metrics/usr/blend.toml"

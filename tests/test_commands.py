@@ -5,7 +5,7 @@ command that fails. A TOML fence that begins with `# FILE.toml` becomes that fil
 
 - `pip install` is not done again: the extras it names must exist.
 - `quintet serve` runs beside the lines after it, on a free port, and is stopped with its page.
-- the server at localhost:11434 that pages ask is the one of tests/serve/integrations.
+- the server at localhost:11434 that pages ask is the one of tests/doors/integrations.
 - a line that ends in `# exits 3` must exit with that code.
 """
 
@@ -155,7 +155,7 @@ def chat_server_if(wanted: bool) -> Iterator[str]:
     if not wanted:
         yield ""
         return
-    spec = spec_from_file_location("docs_chat_server", ROOT / "tests" / "serve" / "integrations" / "chat_server.py")
+    spec = spec_from_file_location("docs_chat_server", ROOT / "tests" / "doors" / "integrations" / "chat_server.py")
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
@@ -174,7 +174,7 @@ def test_commands_in_the_text_exist(page: Path) -> None:
     """Those inside a line of text have placeholders and cannot be run; their names and options can be looked up."""
     from typer.main import get_command
 
-    from quintet.serve.cli.app import app
+    from quintet.cli.app import app
 
     commands: Any = get_command(app)
     for name, rest in INLINE.findall(page.read_text(encoding="utf-8")):

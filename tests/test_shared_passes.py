@@ -1,10 +1,10 @@
 """One encoder pass per distinct text, shared by all metrics of a run."""
 
-from quintet import api
+from quintet import _api as api
 from quintet.core.example import Example
 from quintet.core.item import Item
-from quintet.engine.store import NoStore
 from quintet.models.open import open_model
+from quintet.runner.store import NoStore
 
 SOURCE = "The council voted on Monday to repair the old bridge. Work begins in May."
 ITEMS = [

@@ -17,12 +17,12 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file
 
-from quintet.train import recipe as recipes
-from quintet.train.evaluator.language_grid import compressed, save_parts
-from quintet.train.evaluator import run
-from quintet.train.evaluator.run import JUDGE, carry_out
-from quintet.train.evaluator.starting import WEIGHTS
-from quintet.train.trainer import plain_weights
+from quintet_train import recipe as recipes
+from quintet_train.evaluator.language_grid import compressed, save_parts
+from quintet_train.evaluator import run
+from quintet_train.evaluator.run import JUDGE, carry_out
+from quintet_train.evaluator.starting import WEIGHTS
+from quintet_train.trainer import plain_weights
 
 HERE = Path(__file__).resolve().parent
 NAMES = ("evaluator", "judge-lm-heads")

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from quintet._version import __version__
 
 if TYPE_CHECKING:
-    from quintet.api import load as load
-    from quintet.api import score as score
+    from quintet._api import load as load
+    from quintet._api import score as score
     from quintet.core.dimension import Dimension as Dimension
     from quintet.core.example import Example as Example
     from quintet.core.metric import Metric as Metric
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from quintet.errors import UserError as UserError
 
 _HOMES = {
-    "load": "quintet.api",
-    "score": "quintet.api",
+    "load": "quintet._api",
+    "score": "quintet._api",
     "Dimension": "quintet.core.dimension",
     "Example": "quintet.core.example",
     "Metric": "quintet.core.metric",

@@ -1,5 +1,5 @@
 """`python -m quintet` is the `quintet` command."""
 
-from quintet.serve.cli import main
+from quintet.cli import main
 
 main()

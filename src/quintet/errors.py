@@ -6,7 +6,8 @@
     │   ├── MissingField         an example lacks what a dimension needs
     │   ├── UnknownName          no such metric, task, dimension, model or set
     │   ├── ModelError           a model is absent, altered or of the wrong kind
-    │   └── MissingExtra         an optional dependency is not installed
+    │   ├── MissingExtra         an optional dependency is not installed
+    │   └── MissingPackage       a distribution of this repository is not installed
     └── GateFailed               scores fell short of a gate; exit code 3
 
 A message says what, where and what to do, in one line.
@@ -71,6 +72,13 @@ class ModelError(UserError):
 class MissingExtra(UserError):
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(f"{purpose} needs {package}, which is not installed; run: pip install 'quintet[{extra}]'")
+
+
+class MissingPackage(UserError):
+    """A distribution of this repository's own that is not installed; `folder` is its place in a checkout."""
+
+    def __init__(self, package: str, purpose: str, folder: str) -> None:
+        super().__init__(f"{purpose} needs {package}; run in a checkout of quintet: pip install ./{folder}")
 
 
 class GateFailed(QuintetError):

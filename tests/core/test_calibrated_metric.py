@@ -17,11 +17,11 @@ from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.metric import Metric, Row
 from quintet.core.score import Score
-from quintet.engine.calibrating import asked_dimensions, calibrated_plan
-from quintet.engine.plan import Column, Plan
-from quintet.engine.run import Tally, run
-from quintet.engine.store import DiskStore
 from quintet.errors import InputError
+from quintet.runner.calibrating import asked_dimensions, calibrated_plan
+from quintet.runner.plan import Column, Plan
+from quintet.runner.run import Tally, run
+from quintet.runner.store import DiskStore
 
 CURVE = Curve((0.1, 0.4, 0.8), (1.0, 2.5, 5.0), 1.0, 5.0, True, 0.5)
 

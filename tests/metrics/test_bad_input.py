@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from quintet.cli.app import app
 from quintet.core.example import Example
 from quintet.core.metric import Metric
 from quintet.errors import MissingField, ModelError
 from quintet.metrics import metrics
-from quintet.serve.cli.app import app
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from quintet import api
+from quintet import _api as api
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 import quintet
+from quintet.cli.app import app
 from quintet.metrics import metrics
 from quintet.models.catalog import bundled
-from quintet.serve.cli.app import app
 
 HERE = Path(__file__).parents[2] / "examples"
 FAMILIES = ("ctc", "usr", "unieval", "gruen", "im2")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from quintet import api
+from quintet import _api as api
 from quintet.core.metric import Metric
 from quintet.errors import InputError
 

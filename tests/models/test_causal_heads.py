@@ -25,7 +25,7 @@ from quintet.models.onnx_cut import output_names
 from quintet.models.open import identity, open_model
 from quintet.models.roles import JudgingLM, Limits, PairClassifier
 from quintet.models.subwords import Pieces
-from quintet.train.export_judge_lm import Shape, export_judge_lm
+from quintet_train.export_judge_lm import Shape, export_judge_lm
 
 START, END = 1, 0
 DOCUMENT = "The cat sat on the mat, and the dog looked at it."

@@ -358,7 +358,7 @@ def test_int8_stays_near_fp32(tmp_path):
 
 
 def test_a_missing_tensor_is_named(tmp_path):
-    from quintet.train.export_evaluator import export_evaluator
+    from quintet_train.export_evaluator import export_evaluator
 
     twin = PlainEvaluator(rounded=False)
     weights = {name: value for name, value in twin.weights().items() if name != "mlm.bias"}

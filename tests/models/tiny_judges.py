@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 from tiny_models import byte_pairs, torch, transformers, wordpiece
 
-from quintet.train.evaluator.language_grid import compressed
-from quintet.train.export_evaluator import export_evaluator
-from quintet.train.export_graph import quantised
-from quintet.train.export_judge_lm import Shape, export_judge_lm, together
+from quintet_train.evaluator.language_grid import compressed
+from quintet_train.export_evaluator import export_evaluator
+from quintet_train.export_graph import quantised
+from quintet_train.export_judge_lm import Shape, export_judge_lm, together
 
 WIDTH, LAYERS, TOKENS = 64, 3, 64
 QUESTIONS = ("sel", "coh", "cohd", "acc", "con", "adq", "rel", "cov", "d2t", "gro", "ord", "abba", "abac")

@@ -9,10 +9,10 @@ import json, lzma, sys
 from pathlib import Path
 from random import Random
 
-from quintet.train.evaluator import corpora, noise
-from quintet.train.evaluator.data_groups import written
-from quintet.train.evaluator.tables import Described, Dialogue
-from quintet.train.recipe import load
+from quintet_train.evaluator import corpora, noise
+from quintet_train.evaluator.data_groups import written
+from quintet_train.evaluator.tables import Described, Dialogue
+from quintet_train.recipe import load
 
 EACH = 600
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os, shutil, subprocess, sys
 from pathlib import Path
 
-from quintet.train.evaluator.language_grid import compressed, save_parts, towards
-from quintet.train.evaluator.starting import open_language_model
+from quintet_train.evaluator.language_grid import compressed, save_parts, towards
+from quintet_train.evaluator.starting import open_language_model
 
 
 def weights(spec):

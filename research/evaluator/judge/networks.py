@@ -1,4 +1,4 @@
-"""The networks that src/quintet/train/evaluator trains, as score.py asks for them."""
+"""The networks that training/quintet_train/evaluator trains, as score.py asks for them."""
 from __future__ import annotations
 
 import os, tomllib
@@ -8,16 +8,16 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
-from quintet.train.evaluator import language_network, network
-from quintet.train.evaluator.groups import QUESTIONS
-from quintet.train.evaluator.language_grid import HEADS, expanded as expand, joined_parts
-from quintet.train.evaluator.language_judge import LanguageJudge
-from quintet.train.evaluator.language_texts import data_form as mr_prefix, dialogue_form as dlg_prefix, summary_form as doc_prefix
-from quintet.train.evaluator.starting import open_language_model, unpacked as unpack
+from quintet_train.evaluator import language_network, network
+from quintet_train.evaluator.groups import QUESTIONS
+from quintet_train.evaluator.language_grid import HEADS, expanded as expand, joined_parts
+from quintet_train.evaluator.language_judge import LanguageJudge
+from quintet_train.evaluator.language_texts import data_form as mr_prefix, dialogue_form as dlg_prefix, summary_form as doc_prefix
+from quintet_train.evaluator.starting import open_language_model, unpacked as unpack
 
 CLS, SEP, BOS = 101, 102, 1
 TASKS = list(QUESTIONS)
-TOGETHER = frozenset(tomllib.loads((resources.files("quintet.train") / "recipes/evaluator.toml").read_text())["model"]["options"].get("together", ()))
+TOGETHER = frozenset(tomllib.loads((resources.files("quintet_train") / "recipes/evaluator.toml").read_text())["model"]["options"].get("together", ()))
 torch.backends.cuda.enable_cudnn_sdp(False)  # it plans anew for every batch shape
 
 

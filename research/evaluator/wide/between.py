@@ -27,7 +27,7 @@ def wait(path, what=""):
 
 
 def corpus():
-    from quintet.train.evaluator.preparing import Corpus
+    from quintet_train.evaluator.preparing import Corpus
 
     p = X / "corpus.pkl"
     tables, used, notes = pickle.load(open(p, "rb"))
@@ -45,14 +45,14 @@ def get(path):
 
 
 def recipe(name):
-    from quintet.train import recipe as R
+    from quintet_train import recipe as R
 
     return R.load(name)
 
 
 def run_of(rec, target):
     import torch
-    from quintet.train.evaluator.preparing import Run
+    from quintet_train.evaluator.preparing import Run
 
     target.mkdir(parents=True, exist_ok=True)
     (target / "prepared").mkdir(exist_ok=True)
@@ -73,7 +73,7 @@ def with_options(rec, **more):
 
 
 if os.environ.get("SMALL"):
-    from quintet.train.evaluator import retelling as _R, answering as _A
+    from quintet_train.evaluator import retelling as _R, answering as _A
 
     _n = int(os.environ["SMALL"])
     _s, _a = _R.stretches, _A.asked

@@ -10,7 +10,7 @@ import gguf
 import numpy as np
 import tokenizers
 from between import X, corpus
-from quintet.train.evaluator import fewer_words, preparing
+from quintet_train.evaluator import fewer_words, preparing
 
 words = tokenizers.Tokenizer.from_file(sys.argv[2])
 told = json.loads(words.to_str())

@@ -8,11 +8,11 @@ c = corpus()
 say(what, "corpus")
 rec = recipe("judge-teacher-wide")
 o = rec.data.options
-from quintet.train.evaluator import preparing as P
+from quintet_train.evaluator import preparing as P
 
 if what == "near":
-    from quintet.train.evaluator import neighbours
-    from quintet.train.evaluator.starting import open_encoder
+    from quintet_train.evaluator import neighbours
+    from quintet_train.evaluator.starting import open_encoder
 
     run = run_of(rec, TE)
     start = open_encoder(o["neighbours"], ())

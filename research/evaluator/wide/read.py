@@ -6,8 +6,8 @@ from pathlib import Path
 
 import torch
 from between import X
-from quintet.train import recipe
-from quintet.train.evaluator.preparing import Run, read_corpus
+from quintet_train import recipe
+from quintet_train.evaluator.preparing import Run, read_corpus
 
 found = recipe.load("judge-teacher-wide")
 assert found.data.sources == recipe.load("judge-lm-taught-wide").data.sources

@@ -12,11 +12,11 @@ c = corpus()
 rec = recipe("judge-lm-taught-wide")
 o = rec.data.options
 say("corpus")
-from quintet.train.evaluator import preparing as P, building, written_texts, teaching, run as RUN
-from quintet.train.evaluator.groups import Times
-from quintet.train.evaluator.language_frame import LanguageFrame
-from quintet.train.evaluator.packing import joined
-from quintet.train.evaluator.starting import open_language_model
+from quintet_train.evaluator import preparing as P, building, written_texts, teaching, run as RUN
+from quintet_train.evaluator.groups import Times
+from quintet_train.evaluator.language_frame import LanguageFrame
+from quintet_train.evaluator.packing import joined
+from quintet_train.evaluator.starting import open_language_model
 
 times = Times(o["times"])
 heads = RUN._chosen_heads(o)
@@ -57,10 +57,10 @@ t = o["teacher"]
 own = teaching.relabelled(own, teaching.chances(odds / t["heat"]), told, t["share"])
 packed = joined([own, plain, claims])
 say("examples", len(packed.labels))
-from quintet.train.evaluator.shared_lesson import SharedLesson
-from quintet.train.evaluator.language_judge import LanguageJudge
-from quintet.train.evaluator.language_judge_lesson import LanguageJudgeLesson
-from quintet.train.evaluator.language_grid import compressed, save_parts
+from quintet_train.evaluator.shared_lesson import SharedLesson
+from quintet_train.evaluator.language_judge import LanguageJudge
+from quintet_train.evaluator.language_judge_lesson import LanguageJudgeLesson
+from quintet_train.evaluator.language_grid import compressed, save_parts
 
 torch.manual_seed(rec.train.seed)
 network = LanguageJudge(start.network, start.heads)
@@ -71,8 +71,8 @@ say("lesson", lesson.size)
 if run.device.type == "cuda":
     start.network.fuse()
 network.to(run.device)
-from quintet.train import trainer as TR
-from quintet.train.trainer import plain_weights
+from quintet_train import trainer as TR
+from quintet_train.trainer import plain_weights
 
 TR.Trainer._save = lambda *a, **k: None
 plan = replace(rec.train, seconds=SECONDS, evaluate_every=10**9)
@@ -117,7 +117,7 @@ json.dump(
         "items": len(packed.labels),
         "groups": judged.size,
         "readings": len(reading.texts),
-        "heads": {h: int((packed.heads == k).sum()) for k, h in enumerate(__import__("quintet.train.evaluator.groups", fromlist=["HEADS"]).HEADS)},
+        "heads": {h: int((packed.heads == k).sum()) for k, h in enumerate(__import__("quintet_train.evaluator.groups", fromlist=["HEADS"]).HEADS)},
     },
     open(X / "out" / "student.json", "w"),
 )

@@ -14,10 +14,10 @@ c = corpus()
 rec = recipe("judge-teacher-wide")
 o = rec.data.options
 say("corpus")
-from quintet.train.evaluator import preparing as P, building, written_texts, teaching, run as RUN, starting, language_network
-from quintet.train.evaluator.groups import Times
-from quintet.train.evaluator.language_frame import LanguageFrame
-from quintet.train.evaluator.tables import load_written, Continued, Answered
+from quintet_train.evaluator import preparing as P, building, written_texts, teaching, run as RUN, starting, language_network
+from quintet_train.evaluator.groups import Times
+from quintet_train.evaluator.language_frame import LanguageFrame
+from quintet_train.evaluator.tables import load_written, Continued, Answered
 
 tok = tokenizers.Tokenizer.from_file(str(X / "cut-tokenizer.json"))
 tok.no_padding()
@@ -36,9 +36,9 @@ tables = P.with_written_claims(run, replace(c, tables=tables), TE / "prepared")
 packed = building.build(tables, near, times, frame, rec.data.seed, P.shards(o), PROCS, heads)
 say("examples", len(packed.labels), packed.lengths.sum() / 1e6)
 import torch
-from quintet.train.evaluator.shared_lesson import SharedLesson
-from quintet.train.evaluator.language_judge import LanguageJudge
-from quintet.train.evaluator.language_judge_lesson import LanguageJudgeLesson
+from quintet_train.evaluator.shared_lesson import SharedLesson
+from quintet_train.evaluator.language_judge import LanguageJudge
+from quintet_train.evaluator.language_judge_lesson import LanguageJudgeLesson
 
 weights = replace(RUN._weights(rec.model.options), masked_share=0.0)
 judged = SharedLesson(packed, weights, rec.data.dev_fraction, rec.data.seed, o["row_tokens"])
@@ -95,7 +95,7 @@ torch.manual_seed(rec.train.seed)
 network = LanguageJudge(net).to(run.device)
 if run.device.type == "cuda":
     net.fuse()
-from quintet.train import trainer as TR
+from quintet_train import trainer as TR
 
 TR.Trainer._save = lambda *a, **k: None
 plan = replace(rec.train, seconds=SECONDS, evaluate_every=10**9)
@@ -134,7 +134,7 @@ say("verdicts", len(v), "below .2", (v < 0.2).mean(), "above .8", (v > 0.8).mean
 for one in rr.sample(judged_claims, min(12, len(judged_claims))):
     print("   ", one.supported, one.claim)
 wait(X / "told_read.npz")
-from quintet.train.evaluator.packing import Packed
+from quintet_train.evaluator.packing import Packed
 
 read = Packed.load(X / "told_read.npz")
 if run.device.type == "cuda":

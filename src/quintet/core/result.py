@@ -45,7 +45,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         """What a notebook shows; drawn by the report's own pieces."""
-        fragment: str = import_module("quintet.serve.report").html_fragment(self)
+        fragment: str = import_module("quintet.report").html_fragment(self)
         return fragment
 
     def to_dicts(self, evidence: bool = False) -> list[dict[str, Any]]:

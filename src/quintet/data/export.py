@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from quintet.data.benchmark import Benchmark
-from quintet.files.writers import open_writer
+from quintet.io.writers import open_writer
 
 
 def export(benchmark: Benchmark, path: str | os.PathLike[str]) -> int:

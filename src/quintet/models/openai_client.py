@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from quintet.errors import InputError, ModelError
-from quintet.files.paths import cache_folder, offline_variable
+from quintet.io.paths import cache_folder, offline_variable
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _LARGEST_ANSWER = 10_000_000

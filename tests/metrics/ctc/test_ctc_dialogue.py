@@ -92,7 +92,7 @@ def test_evidence_of_both_fields():
 def test_facts_and_relations_are_those_of_training():
     """Training may not import metrics, so both name the relations and write the facts; they must not drift apart."""
     from quintet.metrics.ctc.relations import TRAINED_ON
-    from quintet.train.pseudo import ctc
+    from quintet_train.pseudo import ctc
 
     assert {name: how for name, (_, how) in ctc.RELATIONS.items()} == TRAINED_ON
     for fact in ("cats purr\n\ndogs bark", "one line", "", "_nofact"):

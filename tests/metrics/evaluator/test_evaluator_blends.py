@@ -13,13 +13,13 @@ import pytest
 from quintet.core.blend import ADDS, Signal, percentile
 from quintet.core.example import Example
 from quintet.core.score import EMPTY_OUTPUT
-from quintet.engine.plan import leaves
 from quintet.errors import MissingField
 from quintet.metrics import metrics
 from quintet.metrics.evaluator.blended import Evaluator
 from quintet.metrics.evaluator.reader import HeadSignal
 from quintet.metrics.evaluator.table import BLENDS
 from quintet.models.fake_roles import FakeCausalLM
+from quintet.runner.plan import leaves
 
 ROOT = Path(__file__).resolve().parents[3]
 NAMES = [(task, dimension) for task, dimensions in BLENDS.items() for dimension in dimensions]

@@ -11,7 +11,7 @@ pytest.importorskip("onnx", reason="onnx is not installed")
 
 from tiny_judges import PlainEvaluator
 
-from quintet import api
+from quintet import _api as api
 from quintet.core.example import Example
 from quintet.core.item import Item
 from quintet.metrics.evaluator.judged_alone import Acceptability

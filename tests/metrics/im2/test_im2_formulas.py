@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet import api
+from quintet import _api as api
 from quintet.core.blend import read_table
 from quintet.core.example import Example
 from quintet.errors import InputError, UnknownName

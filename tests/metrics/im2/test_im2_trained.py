@@ -8,9 +8,9 @@ import torch
 from quintet.core.example import Example
 from quintet.metrics.im2.classifiers import RightOrder, TopicCoherence, TrueResponse, ValidUtterance
 from quintet.metrics.im2.five_points import FiveIes
-from quintet.train.export import open_trained
-from quintet.train.items import PairItem, RankItem
-from quintet.train.run import run_recipe
+from quintet_train.export import open_trained
+from quintet_train.items import PairItem, RankItem
+from quintet_train.run import run_recipe
 
 EXAMPLES = [
     Example("I like the rain.", history=("Hello there.", "Do you like the weather?")),

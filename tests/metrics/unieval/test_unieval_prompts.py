@@ -119,7 +119,7 @@ def test_a_question_in_a_task_file(told, tmp_path):
 
 def test_training_asks_what_is_asked_in_scoring():
     """Training may not import metrics, so it has its own copy of the prompts; the two must not drift apart."""
-    from quintet.train.pseudo import unieval
+    from quintet_train.pseudo import unieval
 
     fields = {"source": "source", "history": "source", "references": "reference", "context": "context"}
     for name, parts in unieval.PROMPTS.items():

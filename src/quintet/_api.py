@@ -1,0 +1,364 @@
+"""The verbs: load, score, tasks. They wire rooms together and hold no logic of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quintet.core.calibration import Calibration, read_calibration
+from quintet.core.example import FIELDS
+from quintet.core.item import Item, Scored
+from quintet.core.metric import Metric
+from quintet.core.parameters import build
+from quintet.core.result import Result
+from quintet.core.task import find_task, read_tasks
+from quintet.errors import InputError, UnknownName
+from quintet.io.items import Items
+from quintet.io.paths import cache_folder
+from quintet.runner.executors import Executor, Here, Processes
+from quintet.runner.plan import Column, Plan, plan_metrics, plan_task
+from quintet.runner.run import Tally, run
+from quintet.runner.store import DiskStore, NoStore, Store
+
+if TYPE_CHECKING:
+    from quintet.data.benchmark import Benchmark
+    from quintet.runner.batches import BatchScorer
+    from quintet.stats.compare import Difference
+    from quintet.stats.inputs import Ratings, Scores
+    from quintet.stats.records import Record
+
+Columns = Mapping[str, str] | str | None
+
+
+def load(name: str, **parameters: Any) -> Metric:
+    """A metric by its name in `quintet metrics`; parameters as keywords or after a colon."""
+    from quintet.metrics import metrics
+
+    return build(metrics, name, **parameters)
+
+
+def score(
+    data: Any,
+    task: str | None = None,
+    *,
+    dims: Sequence[str] | None = None,
+    metrics: Sequence[str | Metric] | str | None = None,
+    columns: Columns = None,
+    model: str | None = None,
+    task_file: str | Path | None = None,
+    fast: bool = False,
+    calibration: str | Path | Calibration | None = None,
+    limit: int | None = None,
+    skip_bad: bool = False,
+    cache: bool | str | Path = True,
+    workers: int = 1,
+    engine: str | None = None,
+) -> Result:
+    """Scores a file, a list of dicts or Examples, parallel lists in a dict, a data frame or a dataset.
+
+    Give a task (all its dimensions, or those in `dims`), or name metrics. Row k of the result is row k of the data.
+    `fast` leaves the language model out. `workers` processes of this machine share the work; `engine="ray"` or
+    `"ray:ADDRESS"` hands it to a cluster.
+    """
+    from quintet.io.sources import rows_from_python
+    from quintet.io.tables import open_table
+
+    table = open_table(data, skip_bad=skip_bad) if isinstance(data, str | Path) else rows_from_python(data)
+    with Items(table, task, columns, skip_bad=skip_bad, limit=limit) as items:
+        plan = make_plan(task, dims, metrics, items.present, model, task_file, fast=fast, calibration=calibration)
+        with closing(open_store(cache)) as store:
+            rows = list(stream(plan, items, store, skip_bad=skip_bad, executor=open_executor(workers, engine)))
+    return Result(rows, plan.signatures, plan.left_out)
+
+
+def make_plan(
+    task: str | None,
+    dims: Sequence[str] | None,
+    metrics: Sequence[str | Metric] | str | None,
+    present: Iterable[str] | None,
+    model: str | None = None,
+    task_file: str | Path | None = None,
+    *,
+    fast: bool = False,
+    calibration: str | Path | Calibration | None = None,
+) -> Plan:
+    """Which columns to compute for a task or for metrics named one by one, and what their scores go through."""
+    from quintet.metrics import metrics as registry
+
+    if calibration is not None:
+        from quintet.runner.calibrating import asked_dimensions, calibrated_plan
+
+        known = calibration if isinstance(calibration, Calibration) else read_calibration(calibration)
+        plain = make_plan(task, asked_dimensions(dims), metrics, present, model, task_file, fast=fast)
+        return calibrated_plan(plain, known)
+    if metrics:
+        named = [metrics] if isinstance(metrics, str) else metrics
+        return plan_metrics(named, registry, model, fast)
+    if task is None:
+        raise InputError(
+            "neither a task nor a metric was named",
+            todo="give --task (see quintet tasks) or --metric (see quintet metrics)",
+        )
+    chosen = find_task(task, None if task_file is None else Path(task_file))
+    try:
+        return plan_task(chosen, dims, registry, None if present is None else set(present), model, fast)
+    except UnknownName as error:
+        if task_file is None or not error.kind.startswith(("metric", "parameter of")):
+            raise
+        raise UnknownName(f"{error.kind} in {task_file} [{task}]", error.name, error.known) from None
+
+
+def open_store(cache: bool | str | Path) -> Store:
+    if cache is False:
+        return NoStore()
+    return DiskStore(cache_folder() / "results.sqlite" if cache is True else Path(cache))
+
+
+def open_executor(workers: int = 1, engine: str | None = None) -> Executor:
+    """Who scores: this process, several on this machine, or the Ray cluster that `engine` names."""
+    if engine is None:
+        return Here() if workers == 1 else Processes(workers)
+    name, _, address = engine.partition(":")
+    if name != "ray":
+        raise UnknownName("engine", engine, ["ray", "ray:ADDRESS"])
+    from quintet.runner.on_ray import OnRay
+
+    return OnRay(address or None, None if workers == 1 else workers)
+
+
+def batch_scorer(
+    task: str | None = None,
+    *,
+    dims: Sequence[str] | None = None,
+    metrics: Sequence[str | Metric] | str | None = None,
+    columns: Columns = None,
+    model: str | None = None,
+    task_file: str | Path | None = None,
+    fast: bool = False,
+    skip_bad: bool = False,
+) -> BatchScorer:
+    """A function of a batch for `ray.data.Dataset.map_batches`, Spark's `mapInPandas` and `datasets.map(batched=True)`.
+
+    Name the dimensions or metrics: which columns come out is settled before the first batch is seen.
+    """
+    from quintet.models.memo import forget_all
+    from quintet.runner.batches import BatchScorer
+
+    plan = make_plan(task, dims, metrics, None, model, task_file, fast=fast)
+    return BatchScorer(plan, task, columns, skip_bad, forget_all)
+
+
+def stream(
+    plan: Plan,
+    items: Iterable[Item],
+    store: Store,
+    *,
+    skip_bad: bool = False,
+    executor: Executor | None = None,
+    tally: Tally | None = None,
+    on_row: Callable[[], None] = lambda: None,
+) -> Iterator[Scored]:
+    """Scored rows in order as they are done, in bounded memory."""
+    from quintet.models.memo import forget_all
+
+    for scored in run(
+        plan.columns, items, store, skip_bad=skip_bad, between_chunks=forget_all, executor=executor, tally=tally
+    ):
+        on_row()
+        yield scored
+
+
+def bench(
+    sets: Sequence[str],
+    metrics: Sequence[str] | str | None = None,
+    *,
+    scores: Sequence[tuple[str, str | Path]] = (),
+    dims: Sequence[str] | None = None,
+    level: str | None = None,
+    exclude_systems: Sequence[str] = (),
+    data: str | Path | None = None,
+    variant: str = "",
+    model: str | None = None,
+    fast: bool = False,
+    cache: bool | str | Path = True,
+    baseline: str = "",
+    resamples: int = 1000,
+    on_row: Callable[[], None] = lambda: None,
+    on_note: Callable[[str], None] = lambda note: None,
+    on_judged: Callable[[str, Ratings, list[Scores]], None] = lambda name, ratings, scores: None,
+    accuracy: bool = False,
+) -> list[Record]:
+    """How well metrics agree with people on public sets.
+
+    Without `metrics` and `scores` the bundled evaluator is judged: each dimension by its own metric. `scores` are files
+    of scores made elsewhere, as (name, path), matched by id.
+    """
+    from quintet.data.benchmark import load as load_benchmark
+    from quintet.data.catalog import state
+    from quintet.stats.of_benchmark import foreign_scores, own_dimensions, ratings_of
+    from quintet.stats.study import Study
+
+    records: list[Record] = []
+    benchmarks = [load_benchmark(name, data, variant) for name in sets]
+    asked = own_dimensions(dims, benchmarks)
+    for name, benchmark in zip(sets, benchmarks, strict=True):
+        if state(name, data) == "altered":
+            on_note(f"{name}: the files differ from those the catalogue knows (see quintet data)")
+        study = Study(
+            set=name,
+            level=level or benchmark.level,
+            variant=benchmark.variant,
+            accuracy=accuracy,
+            dimensions=tuple(d for d in benchmark.dimensions if asked is None or d in asked),
+            exclude_systems=tuple(exclude_systems),
+            baseline=baseline,
+            resamples=resamples,
+            undefined="keep" if len(sets) > 1 else "raise",
+        )
+        if not study.dimensions:
+            continue
+        judged = [foreign_scores(path, called, benchmark, data) for called, path in scores]
+        if metrics or not scores:
+            judged.append(score_benchmark(benchmark, metrics, study.dimensions, model, cache, on_row, on_note, fast))
+        if any(judged):
+            ratings, scored = ratings_of(benchmark), [one for found in judged for one in found]
+            records += study.run(ratings, scored)
+            on_judged(name, ratings, scored)
+    if not records:
+        raise InputError("nothing could be judged", todo="name metrics that the sets have the fields for")
+    return records
+
+
+def score_benchmark(
+    benchmark: Benchmark,
+    metrics: Sequence[str] | str | None,
+    dims: Sequence[str],
+    model: str | None,
+    cache: bool | str | Path,
+    on_row: Callable[[], None] = lambda: None,
+    on_note: Callable[[str], None] = lambda note: None,
+    fast: bool = False,
+) -> list[Scores]:
+    """Our scores of a benchmark's texts: named metrics against every dimension, or the task's own metric for each."""
+    import numpy as np
+
+    from quintet.stats.inputs import Scores
+
+    plan = plan_benchmark(benchmark, metrics, dims, model, fast, on_note)
+    if not plan.columns:
+        return []
+    with closing(open_store(cache)) as store:
+        items = [Item(example) for example in benchmark.examples]
+        rows = list(stream(plan, items, store, skip_bad=True, on_row=on_row))
+    ids = [e.id for e in benchmark.unit_examples()]
+    table = {c.label: benchmark.per_unit(np.array([r.scores[c.label].value for r in rows])) for c in plan.columns}
+    if metrics:
+        return [Scores(label, values, ids, plan.signatures[label]) for label, values in table.items()]
+    return [Scores("quintet", table, ids, plan.signatures)]
+
+
+def plan_benchmark(
+    benchmark: Benchmark,
+    metrics: Sequence[str] | str | None,
+    dims: Sequence[str],
+    model: str | None = None,
+    fast: bool = False,
+    on_note: Callable[[str], None] = lambda note: None,
+) -> Plan:
+    """One column for each metric named, or for each rated dimension that a dimension of a task answers."""
+    present = {f for e in benchmark.examples for f in FIELDS if e.has(f)}
+    if metrics:
+        plan = make_plan(None, None, metrics, present, model, fast=fast)
+    else:
+        asked = {rated: benchmark.answered_by(rated) for rated in dims}
+        found: dict[tuple[str, str], Column] = {}
+        for task in dict.fromkeys(task for task, _ in asked.values()):
+            names = dict.fromkeys(name for of, name in asked.values() if of == task and _answered(task, name))
+            columns = make_plan(task, list(names), None, present, model, fast=fast).columns if names else ()
+            found.update({(task, column.label): column for column in columns})
+        plan = Plan(tuple(replace(found[at], label=rated) for rated, at in asked.items() if at in found), {})
+    plan, lacking = plan.within(present)
+    for label, fields in lacking.items():
+        on_note(f"{benchmark.name} has no {' and no '.join(fields)}, which {label} needs: not judged there")
+    return plan
+
+
+def _answered(task: str, dimension: str) -> bool:
+    known = read_tasks().get(task)
+    return known is not None and dimension in known.dimensions and known[dimension].metric is not None
+
+
+def compare(
+    files: Sequence[str],
+    *,
+    dims: Sequence[str] | None = None,
+    lower_is_better: Sequence[str] = (),
+    tie: float = 0.0,
+    common_only: bool = False,
+) -> list[Difference]:
+    """Systems against one another on the same inputs: scored files, one per system, or one with a system column."""
+    from quintet.io.score_rows import scores_by_system
+    from quintet.stats.compare import System
+    from quintet.stats.compare import compare as compare_systems
+
+    systems = [System(name, values, ids) for name, ids, values in scores_by_system(files, dims)]
+    return compare_systems(systems, dims, lower_is_better=lower_is_better, tie=tie, common_only=common_only)
+
+
+def people(name: str, data: str | Path | None = None) -> dict[str, Any]:
+    """How well people agree on a set: by dimension, and the weight of each quality in `overall`, all and by rater."""
+    from quintet.data.benchmark import load as load_benchmark
+    from quintet.stats.human import agreement_and_weights
+
+    benchmark = load_benchmark(name, data)
+    return {"set": name, **agreement_and_weights(name, benchmark.annotators, benchmark.raters)}
+
+
+def calibrate(
+    data: Any,
+    labels: Mapping[str, str],
+    task: str | None = None,
+    *,
+    metrics: Sequence[str | Metric] | str | None = None,
+    scores: Mapping[str, str] | None = None,
+    columns: Columns = None,
+    model: str | None = None,
+    task_file: str | Path | None = None,
+    fast: bool = False,
+    accept: Mapping[str, float] | float | None = None,
+    precision: float | None = None,
+    recall: float | None = None,
+    scale: tuple[float, float] | None = None,
+    lower_is_better: Sequence[str] = (),
+    skip_bad: bool = False,
+    cache: bool | str | Path = True,
+    resamples: int = 1000,
+    on_note: Callable[[str], None] = lambda note: None,
+) -> Calibration:
+    """Fits scores to labels: `labels` maps a dimension to the column of what people said of it.
+
+    The texts are scored as `score` would, or `scores` names columns of scores that are there already. `accept` is the
+    lowest rating that is good enough. The result goes into `score(…, calibration=…)`.
+    """
+    from quintet.io.labelled_rows import of_file, of_result
+    from quintet.stats.calibration import Labelled
+    from quintet.stats.calibration_file import calibrate as fit_all
+    from quintet.stats.calibration_threshold import check_aim
+
+    aim, down = check_aim(precision, recall), set(lower_is_better)
+    signatures: dict[str, str] = {}
+    if scores is None:
+        dims = None if metrics or set(labels) == {""} else list(labels)
+        plan = make_plan(task, dims, metrics, None, model, task_file, fast=fast)
+        down |= {column.label for column in plan.columns if not column.about.higher_is_better}
+        result = score(data, task, dims=dims, metrics=metrics, columns=columns, model=model, task_file=task_file,
+                       fast=fast, skip_bad=skip_bad, cache=cache)  # fmt: skip
+        rows = of_result(result, labels, str(data) if isinstance(data, str | Path) else "the data")
+        signatures = dict(result.signatures)
+    else:
+        rows = of_file(data, labels, scores, skip_bad)
+    known = {name: Labelled(*pair, rows.groups, scale, name not in down) for name, pair in rows.pairs.items()}
+    return fit_all(known, accept=accept, aim=aim, signatures=signatures, resamples=resamples, on_note=on_note)

@@ -1,0 +1,61 @@
+"""The commands, one module each; this one hangs them on the `quintet` program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import entry_points
+
+import typer
+
+from quintet._version import __version__
+from quintet.cli import bench, calibrate, compare, data, explain, gate, inventory, people, score
+from quintet.errors import MissingPackage
+from quintet.server import command as http
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Judges generated text on every dimension people care about, with evidence for each score.",
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"quintet {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def program(
+    version: bool = typer.Option(False, "--version", "-V", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    pass
+
+
+def _train_missing() -> None:
+    """Trains a model by a recipe, once quintet-train is installed."""
+    raise MissingPackage("quintet-train", "quintet train", "training")
+
+
+_COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
+    "score": (score.score, "Score every row of a file."),
+    "explain": (explain.explain, "Show why one row got its scores."),
+    "compare": (compare.compare, "Which of two or more systems is better, with tests."),
+    "gate": (gate.gate, "Fail where scores fall short or have dropped: for CI."),
+    "calibrate": (calibrate.calibrate, "Put scores on the scale of your own labels."),
+    "bench": (bench.bench, "How well metrics agree with people."),
+    "people": (people.people, "How well people agree with people."),
+    "tasks": (inventory.tasks, "The tasks and their dimensions."),
+    "metrics": (inventory.metrics, "The metrics: what each needs, its range, its paper."),
+    "data": (data.data, "The benchmark sets."),
+    "train": (_train_missing, "Train a model by a recipe."),
+    "serve": (http.serve, "Score over HTTP, with a page to try it."),
+}
+for plugin in entry_points(group="quintet.commands"):  # quintet-train brings `train`
+    if plugin.name in _COMMANDS:
+        _COMMANDS[plugin.name] = (plugin.load(), _COMMANDS[plugin.name][1])
+for name, (function, summary) in _COMMANDS.items():
+    app.command(name, short_help=summary)(function)
+app.add_typer(inventory.models_app, name="models", short_help="The bundled models; convert a checkpoint.")

@@ -1,0 +1,159 @@
+"""`quintet bench`: how well do metrics, ours or anyone's, agree with people?"""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quintet import _api as api
+from quintet.cli import options, screen
+from quintet.errors import InputError, UnknownName
+
+if TYPE_CHECKING:
+    from quintet.stats.inputs import Ratings, Scores
+    from quintet.stats.records import Record
+
+FORMATS = ("text", "markdown", "latex", "csv", "json")
+_WORTH_SAYING = 5.0
+"""Seconds."""
+LEVELS = ("pooled", "by document", "by system")
+
+Sets = Annotated[list[str], typer.Argument(metavar="SET", help="Benchmark sets by name: see quintet data.")]
+ScoreFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--scores",
+        metavar="[NAME=]FILE",
+        help="A file of scores made elsewhere (FILE or NAME=FILE), matched by id; 'authors' for published ones.",
+    ),
+]
+Level = Annotated[
+    str | None,
+    typer.Option(
+        "--level", metavar="NAME", help="pooled, by document or by system; default: as published for the set."
+    ),
+]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option("--exclude-systems", metavar="NAME", help="Leave the outputs of this system out; may be repeated."),
+]
+Format = Annotated[str, typer.Option("--format", "-f", metavar="NAME", help="text, markdown, latex, csv or json.")]
+Plot = Annotated[
+    str | None, typer.Option("--plot", metavar="FOLDER", help="Draw the figures (PNG and SVG) into this folder.")
+]
+Data = Annotated[
+    str | None, typer.Option("--data", metavar="FOLDER", help="The folder that holds the benchmark files.")
+]
+Variant = Annotated[
+    str, typer.Option("--variant", metavar="NAME", help="Another form of the same items, where a set has one.")
+]
+Statistics = Annotated[
+    str, typer.Option("--stats", metavar="NAME", help="pearson, spearman, kendall, accuracy: what tables show.")
+]
+Baseline = Annotated[str, typer.Option("--baseline", metavar="NAME", help="Test every other metric against this one.")]
+
+
+def bench(
+    sets: Sets,
+    metric: options.Metrics = None,
+    scores: ScoreFiles = None,
+    dims: options.Dims = None,
+    level: Level = None,
+    exclude_systems: Exclude = None,
+    format: Format = "text",
+    plot: Plot = None,
+    data: Data = None,
+    variant: Variant = "",
+    model: options.Model = None,
+    fast: options.Fast = False,
+    stats: Statistics = "spearman",
+    baseline: Baseline = "",
+    cache: options.Cache = None,
+    no_cache: options.NoCache = False,
+) -> None:
+    """Correlations with human ratings, with n, level and a bootstrap interval; by default of the bundled evaluator."""
+    from quintet.io.score_rows import named_file
+
+    if format not in FORMATS:
+        raise UnknownName("format", format, FORMATS)
+    if level is not None and level not in LEVELS:
+        raise UnknownName("level", level, LEVELS)
+    shown = options.names(stats) or ["spearman"]
+    drawn: list[tuple[str, Ratings, list[Scores]]] = []
+    with screen.progress(_texts(sets), "scoring") as tick:
+        records = api.bench(
+            sets,
+            metric,
+            scores=[named_file(text) for text in scores or []],
+            dims=options.names(dims),
+            level=level,
+            exclude_systems=exclude_systems or (),
+            data=data,
+            variant=variant,
+            model=model,
+            fast=fast,
+            baseline=baseline,
+            cache=options.cache_choice(cache, no_cache),
+            on_row=tick,
+            on_note=lambda note: typer.echo(note, err=True),
+            on_judged=_Judged(drawn),
+            accuracy="accuracy" in shown,
+        )
+    ours = not metric and not scores and shown == ["spearman"]
+    typer.echo(_table(records, sets, format, shown, ours and format in ("text", "markdown", "latex")))
+    if plot is not None:
+        _draw(records, drawn, Path(plot))
+
+
+def _texts(sets: list[str]) -> int | None:
+    from quintet.data.catalog import entry
+
+    return sum(entry(name).size for name in sets) or None
+
+
+@dataclass
+class _Judged:
+    """Says what is done where no bar shows it, and keeps what figures are drawn from."""
+
+    drawn: list[tuple[str, Ratings, list[Scores]]]
+    started: float = field(default_factory=time.monotonic)
+
+    def __call__(self, name: str, ratings: Ratings, scores: list[Scores]) -> None:
+        self.drawn.append((name, ratings, scores))
+        now = time.monotonic()
+        if not sys.stderr.isatty() and now - self.started > _WORTH_SAYING:
+            typer.echo(f"{name}: {len(ratings.ids)} rated texts done after {now - self.started:.0f} s", err=True)
+        self.started = now
+
+
+def _table(records: list[Record], sets: list[str], format: str, shown: list[str], overview: bool) -> str:
+    from quintet.data.catalog import entry
+    from quintet.stats.overview import overview_table
+    from quintet.stats.tables import records_table
+
+    if not overview:
+        return records_table(records, format, shown)
+    known = {name: entry(name) for name in sets}
+    by = {(r.set, r.dimension): known[r.set].answers.get(r.dimension, f"{known[r.set].task}.{r.dimension}")
+          for r in records}  # fmt: skip
+    return overview_table(records, by, format)
+
+
+def _draw(records: list[Record], judged: list[tuple[str, Ratings, list[Scores]]], folder: Path) -> None:
+    """Bars, heat map and agreement of each set, and a scatter of each metric on each dimension."""
+    from quintet.stats.plots import draw_all, draw_scatters
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = draw_all(records, folder)
+        for name, ratings, scores in judged:
+            paths += draw_scatters(name, ratings, scores, records, folder)
+    except OSError as error:
+        raise InputError(f"cannot draw there ({error.strerror})", str(folder), "name a folder with --plot") from None
+    for path in paths:
+        typer.echo(str(path), err=True)

@@ -1,0 +1,156 @@
+"""`quintet gate`: exit code 3 when scores fall short of their limits or have dropped since a baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quintet import _api as api
+from quintet.cli import options
+from quintet.cli.spent import spent
+from quintet.errors import GateFailed, InputError, UnknownName
+
+if TYPE_CHECKING:
+    from quintet.gate.subject import Subject
+
+File = Annotated[
+    str, typer.Argument(metavar="FILE", help="A scored file, or with --task or --metric one that is scored now.")
+]
+Limits = list[str] | None
+Min = Annotated[
+    Limits, typer.Option("--min", metavar="DIMENSION=NUMBER", help="The mean must be at least this; may be repeated.")
+]
+Max = Annotated[Limits, typer.Option("--max", metavar="DIMENSION=NUMBER", help="The mean must be at most this.")]
+MaxDrop = Annotated[
+    Limits,
+    typer.Option(
+        "--max-drop",
+        metavar="DIMENSION=NUMBER",
+        help="Fails when the mean fell significantly more than this.",
+    ),
+]
+Baseline = Annotated[
+    str | None, typer.Option("--baseline", metavar="FILE", help="The scores of before, matched by id.")
+]
+ScoredBaseline = Annotated[
+    bool, typer.Option("--scored-baseline", help="With --task: take the baseline's scores as they stand.")
+]
+Format = Annotated[str, typer.Option("--format", "-f", metavar="NAME", help="text, markdown or json.")]
+Show = Annotated[int, typer.Option("--show", metavar="N", min=0, help="Failing examples shown for each limit.")]
+Alpha = Annotated[float, typer.Option("--alpha", metavar="NUMBER", help="How small p must be for a drop to count.")]
+Lower = Annotated[
+    str | None, typer.Option("--lower-is-better", metavar="NAME,…", help="Dimensions where less is better, by commas.")
+]
+Common = Annotated[bool, typer.Option("--common-only", help="Go on with the shared ids where the files' ids differ.")]
+
+
+def gate(
+    file: File,
+    min: Min = None,
+    max: Max = None,
+    max_drop: MaxDrop = None,
+    baseline: Baseline = None,
+    task: options.Task = None,
+    metric: options.Metrics = None,
+    columns: options.Columns = None,
+    model: options.Model = None,
+    task_file: options.TaskFile = None,
+    fast: options.Fast = False,
+    calibration: options.Calibration = None,
+    scored_baseline: ScoredBaseline = False,
+    format: Format = "text",
+    show: Show = 10,
+    alpha: Alpha = 0.05,
+    lower_is_better: Lower = None,
+    common_only: Common = False,
+    skip_bad: options.SkipBad = False,
+    cache: options.Cache = None,
+    no_cache: options.NoCache = False,
+) -> None:
+    """Passes (exit 0) when every limit holds; otherwise shows the failing examples, worst first (exit 3)."""
+    from quintet.gate import show as showing
+    from quintet.gate.judge import Rules, judge
+    from quintet.gate.limits import read_limits
+
+    if format not in showing.FORMATS:
+        raise UnknownName("format", format, showing.FORMATS)
+    if not 0.0 < alpha < 1.0:
+        raise InputError(f"alpha is {alpha:g}", "--alpha", "give a number between 0 and 1")
+    limits = [*read_limits("min", min or ()), *read_limits("max", max or ()), *read_limits("max-drop", max_drop or ())]
+    if not limits:
+        raise InputError("no limit was given", todo="give --min, --max or --max-drop DIMENSION=NUMBER")
+    dims = list(dict.fromkeys(limit.dimension for limit in limits))
+    scoring = _Scoring(
+        task, metric, columns, model, task_file, skip_bad, options.cache_choice(cache, no_cache), calibration, fast
+    )
+    drops = list(dict.fromkeys(limit.dimension for limit in limits if limit.kind == "max-drop"))
+    if drops and baseline is None:
+        raise InputError("a drop needs a baseline to drop from", "--max-drop", "give --baseline OLD.jsonl")
+    if baseline is not None and not drops:
+        raise InputError("a baseline was given but no drop is limited", "--baseline", "give --max-drop too")
+    subject = scoring.subject(file, dims)
+    before = None if baseline is None else scoring.subject(baseline, drops, as_it_stands=scored_baseline)
+    for name in options.names(lower_is_better) or ():
+        if name not in dims:
+            raise UnknownName("dimension in --lower-is-better", name, dims)
+    down = {*(options.names(lower_is_better) or ()), *scoring.lower_is_better(dims)}
+    verdict = judge(subject, limits, before, Rules(down, alpha, show, skip_bad, common_only))
+    typer.echo(showing.FORMATS[format](verdict))
+    if (line := spent(model)) is not None:
+        typer.echo(line, err=True)
+    if not verdict.passed:
+        raise GateFailed(showing.one_line(verdict))
+
+
+@dataclass(frozen=True)
+class _Scoring:
+    task: str | None
+    metrics: list[str] | None
+    columns: str | None
+    model: str | None
+    task_file: str | None
+    skip_bad: bool
+    cache: bool | str
+    calibration: str | None
+    fast: bool
+
+    def subject(self, path: str, dims: Sequence[str], as_it_stands: bool = False) -> Subject:
+        from quintet.gate.calibrated import calibrated_subject
+        from quintet.gate.subject import scored_file, scored_now
+
+        if as_it_stands or not (self.task or self.metrics):
+            # A baseline taken as it stands is on the scale of its own making.
+            plain = self.calibration is None or as_it_stands
+            return scored_file(path, dims) if plain else calibrated_subject(path, dims, str(self.calibration))
+        result = api.score(
+            path,
+            self.task,
+            dims=None if self.metrics else dims,
+            metrics=self.metrics,
+            columns=self.columns,
+            model=self.model,
+            task_file=self.task_file,
+            fast=self.fast,
+            calibration=self.calibration,
+            skip_bad=self.skip_bad,
+            cache=self.cache,
+        )
+        return scored_now(result, path, dims)
+
+    def lower_is_better(self, dims: Sequence[str]) -> set[str]:
+        if not (self.task or self.metrics):
+            return set()
+        plan = api.make_plan(
+            self.task,
+            dims,
+            self.metrics,
+            None,
+            self.model,
+            self.task_file,
+            fast=self.fast,
+            calibration=self.calibration,
+        )
+        return {c.label for c in plan.columns if not c.about.higher_is_better}

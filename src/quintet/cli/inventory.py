@@ -1,0 +1,124 @@
+"""`quintet metrics`, `quintet models`, `quintet tasks`: what there is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from quintet.cli import options, screen
+from quintet.core.metric import Metric
+from quintet.core.task import read_tasks
+from quintet.errors import QuintetError
+
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON, for scripts.")]
+
+
+def metrics(json_: AsJson = False) -> None:
+    """Every metric: what it needs, its range and direction, its model, its paper."""
+    from quintet.metrics import metrics as registry
+
+    rows = [_metric_row(entry.name, entry.summary, entry.build()) for entry in registry]
+    if json_:
+        typer.echo(json.dumps(rows, indent=1))
+        return
+    headers = ["name", "needs", "range", "better", "model", "paper", "what it does"]
+    table = [[*(row[key] for key in ("name", "needs", "range", "better", "model", "paper", "summary"))] for row in rows]
+    screen.console(wide=150).print(screen.plain_table(headers, table))
+
+
+def _metric_row(name: str, summary: str, metric: Metric) -> dict[str, Any]:
+    first = metric.dimensions[0]
+    return {
+        "name": name,
+        "needs": ", ".join(metric.lacks(("output",))) or "nothing",
+        "range": f"{_bound(first.low)} to {_bound(first.high)}",
+        "better": "higher" if first.higher_is_better else "lower",
+        "model": _models(metric),
+        "paper": metric.paper,
+        "summary": summary,
+    }
+
+
+def _models(metric: Metric) -> str:
+    """The models it runs on if none is named; `yours` for one that is not bundled and must be."""
+    from quintet.models.catalog import bundled
+
+    known = {model.name for model in bundled()}
+    names = []
+    for parameter, spec in metric.parameters.items():
+        if (parameter == "model" or parameter.startswith("model_")) and isinstance(spec, str):
+            kind, _, rest = spec.partition(":")
+            name = rest.partition("#")[0]
+            names.append(f"bundled:{name}" if kind == "bundled" and name in known else "yours: --model")
+    return " + ".join(dict.fromkeys(names))
+
+
+def _bound(value: float | None) -> str:
+    return "any" if value is None or abs(value) == float("inf") else f"{value:g}"
+
+
+models_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+@models_app.callback()
+def models(context: typer.Context, json_: AsJson = False) -> None:
+    """What is bundled: size, licence, and whether the bytes are those that were shipped; or convert a checkpoint."""
+    if context.invoked_subcommand is not None:
+        return
+    from quintet.models.catalog import bundled
+
+    rows = [
+        {
+            "name": f"bundled:{model.name}",
+            "role": model.role,
+            "size": f"{model.size / 1e6:.0f} MB" if model.size >= 1e6 else f"{model.size / 1e3:.0f} kB",
+            "licence": model.licence,
+            "state": model.state(),
+            "sha256": model.files[0].sha256,
+        }
+        for model in bundled()
+    ]
+    if json_:
+        typer.echo(json.dumps(rows, indent=1))
+    else:
+        shown = [[*list(row.values())[:-1], row["sha256"][:16]] for row in rows]
+        screen.console().print(screen.plain_table(list(rows[0]), shown))
+    altered = [row["name"] for row in rows if row["state"] != "intact"]
+    if altered:
+        raise QuintetError(f"{', '.join(altered)}: not as shipped; install quintet again")
+
+
+@models_app.command("convert", short_help="Original checkpoints to safetensors, once.")
+def convert(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A checkpoint file or folder, or hf:NAME@REVISION.")],
+    out: Annotated[str, typer.Argument(metavar="OUT", help="A new folder, to be opened as dir:OUT.")],
+    base: Annotated[
+        str | None,
+        typer.Option(
+            "--base", metavar="FOLDER", help="Folder with config.json and tokenizer of the model it was tuned from."
+        ),
+    ] = None,
+) -> None:
+    """Original CTC, USR, GRUEN or T5 checkpoints to safetensors, once; only tensors are loaded, never code."""
+    from quintet.models.convert import convert as convert_checkpoint
+
+    made = convert_checkpoint(source, Path(out), None if base is None else Path(base))
+    typer.echo(f"dir:{made.folder} ({made.architecture}, {made.tensors} tensors)")
+    if made.dropped:
+        typer.echo(f"left out: {', '.join(made.dropped)}", err=True)
+
+
+def tasks(task_file: options.TaskFile = None) -> None:
+    """Tasks and their dimensions: the question, what it needs, which metric answers."""
+    found = read_tasks(None if task_file is None else Path(task_file))
+    rows = []
+    for task in found.values():
+        for name, wanted in task.dimensions.items():
+            needs = ", ".join(wanted.dimension.needs) or "nothing"
+            rows.append([task.name, name, needs, wanted.metric or "–", wanted.dimension.question])
+    screen.console().print(
+        screen.plain_table(["task", "dimension", "needs", "metric", "question"], rows, whole=(0, 1, 3))
+    )

@@ -1,0 +1,43 @@
+"""`quintet people`: how well people agree with one another on a set, and what they mean by "overall"."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from quintet import _api as api
+from quintet.cli import screen
+from quintet.cli.bench import Data
+
+Set = Annotated[
+    str, typer.Argument(metavar="SET", help="A set with single ratings: topical_chat, persona_chat, fed_turn, …")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON, for scripts.")]
+
+
+def people(set: Set, data: Data = None, json_: AsJson = False) -> None:
+    """Agreement of people with people (as in USR's Table 1), and how much each quality weighs in overall."""
+    found = api.people(set, data)
+    if json_:
+        typer.echo(json.dumps(found, indent=1))
+        return
+    view = screen.console()
+    rows = [[name, *(f"{row[key]:.4f}" for key in ("spearman", "pearson", "kendall", "alpha"))]
+            for name, row in found["agreement"].items()]  # fmt: skip
+    view.print(screen.plain_table(["dimension", "Spearman", "Pearson", "Kendall", "alpha"], rows, right=(1, 2, 3, 4)))
+    view.print("Correlations: mean over the pairs of rating columns. Alpha: Krippendorff's, ordinal.\n", markup=False)
+    if found["overall"]:
+        names = list(found["overall"]["all"]["softmax"])
+        lines = [_weights(who, told, names) for who, told in found["overall"].items()]
+        view.print(screen.plain_table(["rater", "n", *names, "R²"], lines, right=range(1, len(names) + 3)))
+        view.print(
+            "Weights: softmax of the regression from z-scored qualities to overall (USR, Figure 2).", markup=False
+        )
+        if any(who.startswith("column") for who in found["overall"]):
+            view.print("Who gave which rating is not published: a column is a place, not a person.", markup=False)
+
+
+def _weights(who: str, told: dict[str, Any], names: list[str]) -> list[str]:
+    return [who, str(told["n"]), *(f"{told['softmax'][name]:.3f}" for name in names), f"{told['r_squared']:.3f}"]

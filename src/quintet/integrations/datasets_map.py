@@ -1,0 +1,26 @@
+"""`dataset.map(scorer(task="summarization"), batched=True)` for Hugging Face datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from quintet.integrations.chosen import Chosen, choose, score_columns
+
+
+@dataclass(frozen=True)
+class BatchScorer:
+    """Takes a batch (column to values) and gives the score columns, which `map` puts beside the others."""
+
+    chosen: Chosen
+
+    def __call__(self, batch: Mapping[str, Any]) -> dict[str, list[float | None]]:
+        # A LazyBatch of datasets is a Mapping, too, but decodes column by column.
+        columns = {name: list(batch[name]) for name in batch}
+        return score_columns(self.chosen.score(columns), list(columns))
+
+
+def scorer(task: str | None = None, **options: Any) -> BatchScorer:
+    """Options: dims, metrics, columns, model, skip_bad, cache. Name `dims` so that every batch gives the same ones."""
+    return BatchScorer(choose(task, **options))

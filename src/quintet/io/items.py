@@ -1,0 +1,84 @@
+"""Rows of a table as Items for the engine: an Example, or the reason why there is none, in input order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from quintet.core.item import Item
+from quintet.errors import InputError, MissingField
+from quintet.io.columns import TEXT_FIELDS, ColumnMap, to_example
+from quintet.io.records import BadRow, Record, Table
+from quintet.io.tables import open_table
+
+Explicit = Mapping[str, Any] | str | None
+
+
+class Items:
+    """Iterate it once. `present` names the fields that have a column."""
+
+    def __init__(
+        self, table: Table, task: str | None, columns: Explicit, *, skip_bad: bool = False, limit: int | None = None
+    ) -> None:
+        self._table, self._task, self._skip_bad, self._limit = table, task, skip_bad, limit
+        self.columns: ColumnMap = table.column_map(task, columns)
+        self.names: tuple[str, ...] = table.columns
+        self.present = {field for field in TEXT_FIELDS if getattr(self.columns, field)}
+
+    def __iter__(self) -> Iterator[Item]:
+        for record in islice(self._table, self._limit):
+            yield self._item(record)
+
+    def _item(self, record: Record | BadRow) -> Item:
+        if isinstance(record, BadRow):
+            return Item(None, f"{record.position}: {record.reason}")
+        try:
+            example = to_example(record.values, self.columns, record.position, self._task)
+        except (InputError, MissingField) as error:
+            if not self._skip_bad:
+                raise
+            problem = f"no {error.field}" if isinstance(error, MissingField) else error.what
+            return Item(None, problem, record.values)
+        return Item(example, "", record.values)
+
+    def close(self) -> None:
+        self._table.close()
+
+    def __enter__(self) -> Items:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open_items(
+    path: str,
+    format: str | None = None,
+    task: str | None = None,
+    columns: Explicit = None,
+    *,
+    skip_bad: bool = False,
+    limit: int | None = None,
+) -> Items:
+    table = open_table(_line_files(path) or path, format, skip_bad=skip_bad)
+    return Items(table, task, columns, skip_bad=skip_bad, limit=limit)
+
+
+def row_count(path: str) -> int | None:
+    """About how many rows a plain file of lines has, for a progress bar; None where only reading would tell."""
+    file = Path(path)
+    if file.suffix.lower() not in (".jsonl", ".ndjson", ".csv", ".tsv", ".txt") or not file.is_file():
+        return None
+    with file.open("rb") as stream:
+        lines = sum(block.count(b"\n") for block in iter(lambda: stream.read(1 << 20), b""))
+    return max(1, lines - (file.suffix.lower() in (".csv", ".tsv")))
+
+
+def _line_files(path: str) -> dict[str, str] | None:
+    """`output=a.txt,source=b.txt` names line-aligned files."""
+    pairs = [part.partition("=") for part in path.split(",")]
+    if not all(equals and field.strip() in {*TEXT_FIELDS, "id", "system", "group"} for field, equals, _ in pairs):
+        return None
+    return {field.strip(): file.strip() for field, _, file in pairs}

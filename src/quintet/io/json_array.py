@@ -1,0 +1,179 @@
+"""One JSON document: a list of objects (also pretty-printed), objects one after the other, or one object of lists.
+
+Only the ends of the outermost objects are looked for here, on bytes, so that a file of any length is read in bounded
+memory; each object is then parsed like a line of JSONL.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from quintet.errors import InputError
+from quintet.io.jsonl import parse_object, parse_row
+from quintet.io.records import Position, Record, RowItem
+from quintet.io.streams import decode, read_chunk, without_bom
+
+# Outside strings only brackets, commas and quotes matter; inside, the next quote or escape.
+_OUTSIDE = re.compile(rb'["{}\[\],]')
+_INSIDE = re.compile(rb'["\\]')
+_SPACE = b" \t\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A row's bytes without the white space around them, and where they begin."""
+
+    content: bytes
+    offset: int
+    line: int
+
+
+def read_json(stream: io.BufferedReader, name: str, skip_bad: bool) -> Iterator[RowItem]:
+    segments = _segments(stream, name)
+    start = [segment for _, segment in zip(range(2), segments, strict=False)]
+    columns = _as_columns(start[0]) if len(start) == 1 else None
+    if columns is not None:
+        yield from _rows_of_columns(columns, name)
+        return
+    for row, segment in enumerate(chain(start, segments), start=1):
+        yield parse_row(segment.content, segment.offset, Position(row, name, segment.line), skip_bad)
+
+
+def _as_columns(segment: Segment) -> dict[str, list[Any]] | None:
+    """One object whose values are all lists: `{"predictions": […], "references": […]}`."""
+    try:
+        whole = parse_object(decode(segment.content, segment.offset))
+    except ValueError:
+        return None
+    return whole if whole and all(isinstance(value, list) for value in whole.values()) else None
+
+
+def _rows_of_columns(columns: dict[str, list[Any]], name: str) -> Iterator[RowItem]:
+    lengths = {column: len(values) for column, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{column}: {length}" for column, length in lengths.items())
+        raise InputError(f"the lists differ in length ({listed})", name, "make them equally long")
+    for row, values in enumerate(zip(*columns.values(), strict=True), start=1):
+        yield Record(Position(row, name), dict(zip(columns, values, strict=True)))
+
+
+def _segments(stream: io.BufferedReader, name: str) -> Iterator[Segment]:
+    scanner = _Scanner(stream, name)
+    opening = scanner.next_mark()
+    if opening is None:
+        raise InputError("holds no JSON object", scanner.place())
+    elif opening == b"[":
+        scanner.take()
+        yield from _list_rows(scanner)
+        scanner.refuse_rest("goes on after the end of the list")
+    else:
+        yield from _object_rows(scanner, opening)
+
+
+def _list_rows(scanner: _Scanner) -> Iterator[Segment]:
+    """Rows of a list end at a comma or at the closing bracket, both outside every object."""
+    depth, rows = 0, 0
+    while (mark := scanner.next_mark()) is not None:
+        if mark in b"{[":
+            depth += 1
+        elif depth:
+            depth -= mark in b"}]"
+        elif mark == b"}":
+            raise InputError("broken JSON (a } too many)", scanner.place())
+        else:
+            segment = scanner.take(mark_length=1)
+            if segment is not None:
+                rows += 1
+                yield segment
+            elif mark == b"," or rows:
+                raise InputError("broken JSON (a comma without a row)", scanner.place())
+            if mark == b"]":
+                return
+    raise InputError("broken JSON (the list ends in the middle of what begins here)", scanner.place())
+
+
+def _object_rows(scanner: _Scanner, opening: bytes) -> Iterator[Segment]:
+    depth, mark = 0, opening
+    while True:
+        if mark in b"{[":
+            depth += 1
+        elif mark in b"}]":
+            depth -= 1
+            if depth <= 0 and (segment := scanner.take()) is not None:
+                depth = 0
+                yield segment
+        following = scanner.next_mark()
+        if following is None:
+            break
+        mark = following
+    if (rest := scanner.take()) is not None:
+        yield rest
+
+
+class _Scanner:
+    """Finds brackets and commas outside strings in a stream, and hands over the bytes passed since the last take."""
+
+    def __init__(self, stream: io.BufferedReader, name: str) -> None:
+        self._stream, self._name = stream, name
+        first = read_chunk(stream, name)
+        self._buffer = bytearray(without_bom(first, name))
+        self._offset = len(first) - len(self._buffer)
+        self._line = 1
+        self._at = 0
+
+    def next_mark(self) -> bytes | None:
+        while (found := self._search(_OUTSIDE)) is not None:
+            if found != b'"':
+                return found
+            while (inside := self._search(_INSIDE)) == b"\\":
+                self._at += 1
+            if inside is None:
+                return None
+        return None
+
+    def take(self, mark_length: int = 0) -> Segment | None:
+        """The bytes before the last mark (`mark_length` 1) or up to and with it; None if only white space."""
+        content = bytes(self._buffer[: self._at - mark_length])
+        stripped = content.lstrip(_SPACE)
+        lead = len(content) - len(stripped)
+        line, offset = self._line + content.count(b"\n", 0, lead), self._offset + lead
+        self._line += content.count(b"\n")
+        self._offset += self._at
+        del self._buffer[: self._at]
+        self._at = 0
+        return Segment(stripped.rstrip(_SPACE), offset, line) if stripped else None
+
+    def place(self) -> str:
+        content = bytes(self._buffer)
+        line = self._line + content.count(b"\n", 0, len(content) - len(content.lstrip(_SPACE)))
+        return f"{self._name}, line {line}"
+
+    def refuse_rest(self, reason: str) -> None:
+        while True:
+            if self._buffer.strip(_SPACE):
+                raise InputError(reason, self.place())
+            self._at = len(self._buffer)
+            self.take()
+            if not self._more():
+                return
+
+    def _search(self, pattern: re.Pattern[bytes]) -> bytes | None:
+        while True:
+            found = pattern.search(self._buffer, self._at)
+            if found is not None:
+                self._at = found.end()
+                return found.group()
+            self._at = max(self._at, len(self._buffer))
+            if not self._more():
+                self._at = len(self._buffer)
+                return None
+
+    def _more(self) -> bool:
+        chunk = read_chunk(self._stream, self._name)
+        self._buffer += chunk
+        return bool(chunk)

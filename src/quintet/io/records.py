@@ -1,0 +1,129 @@
+"""A Table: rows one after the other, each with the place it came from. Read once, in bounded memory."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from quintet.errors import InputError, QuintetError
+from quintet.io.columns import ColumnMap, detect_columns, identity_columns
+
+PEEKED_ROWS = 256
+"""JSON rows may differ in their keys: the names of this many rows are known before the first is handed out."""
+PEEKED_CHARACTERS = 8_000_000
+SKIP_TODO = "correct it, or pass --skip-bad to go on without it"
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a row stands. `row` counts from 1 and counts bad rows too, so that output row k is input row k."""
+
+    row: int
+    file: str = ""
+    line: int | None = None
+
+    def __str__(self) -> str:
+        place = f"row {self.row}" if self.line is None else f"line {self.line}"
+        return f"{self.file}, {place}" if self.file else place
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    position: Position
+    values: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """A row that could not be read; it keeps its place in the order."""
+
+    position: Position
+    reason: str
+
+    def error(self) -> InputError:
+        return InputError(self.reason, str(self.position), SKIP_TODO)
+
+
+RowItem = Record | BadRow
+
+
+class Table:
+    """Iterate it once for its records. `columns` names what the first rows hold (all rows, if `fixed`)."""
+
+    def __init__(
+        self,
+        name: str,
+        items: Iterable[RowItem],
+        columns: Sequence[str] | None = None,
+        *,
+        empty_is_missing: bool = False,
+        reference_separator: str | None = None,
+        canonical: bool = False,
+        close: Callable[[], None] | None = None,
+    ) -> None:
+        self.name = name
+        self.fixed = columns is not None
+        self.empty_is_missing = empty_is_missing
+        self.reference_separator = reference_separator
+        self.canonical = canonical
+        self._close = close
+        self._items: Iterator[RowItem] | None = iter(items)
+        if columns is None:
+            seen, self._items = _peek(self._items)
+            columns = tuple(seen)
+        self.columns: tuple[str, ...] = tuple(columns)
+
+    def __iter__(self) -> Iterator[RowItem]:
+        if self._items is None:
+            raise QuintetError(f"{self.name} was read already; open it again")
+        items, self._items = self._items, None
+        try:
+            yield from items
+        finally:
+            self.close()
+
+    def column_map(self, task: str | None = None, explicit: Mapping[str, Any] | str | None = None) -> ColumnMap:
+        """Which column is which field, under `task`; `explicit` settles what names alone do not."""
+        if self.canonical and not explicit:
+            return identity_columns()
+        return detect_columns(
+            self.columns,
+            task,
+            explicit,
+            where=self.name,
+            empty_is_missing=self.empty_is_missing,
+            reference_separator=self.reference_separator,
+        )
+
+    def close(self) -> None:
+        if self._close is not None:
+            self._close()
+            self._close = None
+
+    def __enter__(self) -> Table:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _peek(items: Iterator[RowItem]) -> tuple[dict[str, None], Iterator[RowItem]]:
+    names: dict[str, None] = {}
+    held: deque[RowItem] = deque()
+    characters = 0
+    for item in items:
+        held.append(item)
+        if isinstance(item, Record):
+            names.update(dict.fromkeys(item.values))
+            characters += sum(len(value) for value in item.values.values() if isinstance(value, str))
+        if len(held) >= PEEKED_ROWS or characters > PEEKED_CHARACTERS:
+            break
+    return names, chain(_drain(held), items)
+
+
+def _drain(held: deque[RowItem]) -> Iterator[RowItem]:
+    while held:
+        yield held.popleft()

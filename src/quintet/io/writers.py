@@ -1,0 +1,182 @@
+"""`open_writer`: rows to JSONL, CSV, TSV or Parquet, in the order given, the same bytes for the same rows.
+
+A file appears whole or not at all. JSONL keeps every value as it is; CSV, TSV and Parquet are flat.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import PurePath
+from types import TracebackType
+from typing import Any, TextIO
+
+from quintet.core.layout import Layout, score_layout
+from quintet.errors import InputError, UnknownName
+from quintet.io.atomic import Target
+from quintet.io.cells import cell_text, json_ready, json_text, without_surrogates, writable_names
+from quintet.io.parquet_writer import ColumnTypes, write_parquet_rows
+
+__all__ = ["WRITE_FORMATS", "Layout", "Writer", "open_writer", "score_layout"]
+
+WRITE_FORMATS = ("jsonl", "csv", "tsv", "parquet")
+_SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
+
+
+class Writer(ABC):
+    """Use it in a `with` block: leaving it makes the file real, an error leaves nothing behind."""
+
+    def __init__(self, target: Target, columns: Sequence[str] | None, digits: Mapping[str, int]) -> None:
+        self._target = target
+        self._columns = None if columns is None else list(columns)
+        self._digits = digits
+        self.rows = 0
+        self.replaced = 0
+        """Texts in which a lone surrogate had to be replaced by U+FFFD (CSV, TSV, Parquet)."""
+
+    def write(self, row: Mapping[str, Any]) -> None:
+        self.rows += 1
+        ready = {str(name): json_ready(value, self._digits.get(name)) for name, value in row.items()}
+        with self._target.told():
+            self._write(ready)
+
+    def close(self) -> None:
+        try:
+            with self._target.told():
+                self._end()
+        except BaseException:
+            self.abandon()
+            raise
+        self._target.finish()
+
+    def abandon(self) -> None:
+        self._target.abandon()
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, _: object, __: TracebackType | None) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abandon()
+
+    @abstractmethod
+    def _write(self, row: dict[str, Any]) -> None: ...
+
+    def _end(self) -> None:
+        return
+
+
+class JsonlWriter(Writer):
+    def _write(self, row: dict[str, Any]) -> None:
+        if self._columns is not None:
+            row = {name: row[name] for name in (*self._columns, *row) if name in row}
+        self._target.stream.write(json_text(row).encode("utf-8") + b"\n")
+        if self._target.is_standard_output:
+            self._target.stream.flush()
+
+
+class FlatWriter(Writer):
+    """Rows are laid down in a temporary file first: only the last one tells which columns and types there are."""
+
+    def __init__(self, target: Target, columns: Sequence[str] | None, digits: Mapping[str, int]) -> None:
+        super().__init__(target, columns, digits)
+        self._names: dict[str, None] = dict.fromkeys(columns or ())
+        self._laid_down: TextIO = tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n")  # noqa: SIM115
+
+    def _write(self, row: dict[str, Any]) -> None:
+        self._names.update(dict.fromkeys(row))
+        self._laid_down.write(json_text(row) + "\n")
+
+    def _read_back(self) -> Iterator[dict[str, Any]]:
+        self._laid_down.seek(0)
+        return map(json.loads, self._laid_down)
+
+    def abandon(self) -> None:
+        self._laid_down.close()
+        super().abandon()
+
+
+class CsvWriter(FlatWriter):
+    delimiter = ","
+    # Some CSV files are separated by tabs or semicolons, and readers tell by the header.
+    quoted = ',\t;"\r\n'
+
+    def _end(self) -> None:
+        if self._names:
+            self._put(writable_names(list(self._names)))
+        for row in self._read_back():
+            self._put([cell_text(row.get(name)) for name in self._names])
+        self._laid_down.close()
+
+    def _put(self, cells: list[str]) -> None:
+        clean = [without_surrogates(cell) for cell in cells]
+        self.replaced += sum(replaced for _, replaced in clean)
+        line = self.delimiter.join(self._quoted(text) for text, _ in clean)
+        # A lone empty cell is quoted: a blank line is not a row.
+        self._target.stream.write((line or '""').encode("utf-8") + b"\n")
+
+    def _quoted(self, text: str) -> str:
+        # Not csv.writer: it leaves a carriage return bare where lines end in LF.
+        if any(mark in text for mark in self.quoted):
+            return '"' + text.replace('"', '""') + '"'
+        return text
+
+
+class TsvWriter(CsvWriter):
+    delimiter = "\t"
+    quoted = '\t"\r\n'
+
+
+class ParquetWriter(FlatWriter):
+    def __init__(self, target: Target, columns: Sequence[str] | None, digits: Mapping[str, int]) -> None:
+        super().__init__(target, columns, digits)
+        self._types = ColumnTypes()
+
+    def _write(self, row: dict[str, Any]) -> None:
+        self._types.watch(row)
+        super()._write(row)
+
+    def _end(self) -> None:
+        if not self._names:
+            raise InputError("Parquet cannot hold a table without columns", self._target.name)
+        self.replaced += write_parquet_rows(self._read_back(), list(self._names), self._types, self._target.stream)
+        self._laid_down.close()
+
+
+_WRITERS: dict[str, Callable[[Target, Sequence[str] | None, Mapping[str, int]], Writer]] = {
+    "jsonl": JsonlWriter,
+    "csv": CsvWriter,
+    "tsv": TsvWriter,
+    "parquet": ParquetWriter,
+}
+
+
+def format_of(path: str | os.PathLike[str]) -> str | None:
+    """The format that a file name asks for (`.gz` aside), or None."""
+    pure = PurePath(path)
+    if pure.suffix.lower() == ".gz":
+        pure = pure.with_suffix("")
+    return _SUFFIXES.get(pure.suffix.lower())
+
+
+def open_writer(
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    columns: Sequence[str] | None = None,
+    *,
+    digits: Mapping[str, int] | None = None,
+) -> Writer:
+    """A writer to a file or to standard output (`-`). Without `format`, the suffix tells; failing that, JSONL.
+
+    `columns` come first and in that order; others follow in the order they appear. `digits` rounds the columns it
+    names; all else is written in full.
+    """
+    chosen = format or format_of(path) or "jsonl"
+    if chosen not in _WRITERS:
+        raise UnknownName("output format", chosen, WRITE_FORMATS)
+    return _WRITERS[chosen](Target(path), columns, digits or {})

@@ -1,1 +1,0 @@
-"""The doors: command line, service, report. The only room that prints."""

@@ -1,6 +1,0 @@
-"""One self-contained HTML file that shows scores and the evidence for them; and the same pieces for notebooks."""
-
-from quintet.serve.report.fragment import html_fragment
-from quintet.serve.report.write import ReportWriter, render_report, write_report
-
-__all__ = ["ReportWriter", "html_fragment", "render_report", "write_report"]

@@ -1,0 +1,1 @@
+"""Texts taken apart and spoilt on purpose, for training data."""
