@@ -19,6 +19,8 @@ import difflib
 from collections.abc import Iterable
 from typing import Any
 
+from quintet._install import install
+
 
 class QuintetError(Exception):
     exit_code = 1
@@ -71,14 +73,14 @@ class ModelError(UserError):
 
 class MissingExtra(UserError):
     def __init__(self, package: str, extra: str, purpose: str) -> None:
-        super().__init__(f"{purpose} needs {package}, which is not installed; run: pip install 'quintet[{extra}]'")
+        super().__init__(f"{purpose} needs {package}, which is not installed; run: {install('quintet-eval', extra)}")
 
 
 class MissingPackage(UserError):
-    """A distribution of this repository's own that is not installed; `folder` is its place in a checkout."""
+    """A distribution of quintet's own that is not installed."""
 
-    def __init__(self, package: str, purpose: str, folder: str) -> None:
-        super().__init__(f"{purpose} needs {package}; run in a checkout of quintet: pip install ./{folder}")
+    def __init__(self, package: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs {package}, which is not installed; run: {install(package)}")
 
 
 class GateFailed(QuintetError):

@@ -36,7 +36,7 @@ def program(
 
 def _train_missing() -> None:
     """Trains a model by a recipe, once quintet-train is installed."""
-    raise MissingPackage("quintet-train", "quintet train", "training")
+    raise MissingPackage("quintet-train", "quintet train")
 
 
 _COMMANDS: dict[str, tuple[Callable[..., None], str]] = {

@@ -88,7 +88,7 @@ def models(context: typer.Context, json_: AsJson = False) -> None:
         screen.console().print(screen.plain_table(list(rows[0]), shown))
     altered = [row["name"] for row in rows if row["state"] != "intact"]
     if altered:
-        raise QuintetError(f"{', '.join(altered)}: not as shipped; install quintet again")
+        raise QuintetError(f"{', '.join(altered)}: not as shipped; install their weights again")
 
 
 @models_app.command("convert", short_help="Original checkpoints to safetensors, once.")

@@ -111,5 +111,5 @@ def test_an_absent_library_is_named_with_its_extra(library: str, monkeypatch: py
         "inspect_ai.scorer": inspect_scorer.quintet_scorer,
         "evaluate": hf_evaluate.as_evaluation_module,
     }
-    with pytest.raises(MissingExtra, match=r"pip install 'quintet\[(mlflow|inspect|evaluate)\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install '.+\[(mlflow|inspect|evaluate)\]'"):
         makers[library]("fact")

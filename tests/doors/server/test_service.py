@@ -231,7 +231,7 @@ def test_without_the_extra_one_line_says_what_to_install() -> None:
     command = [sys.executable, "-c", code, "serve", "--port", "0"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     assert done.returncode == 2
-    assert "pip install 'quintet[serve]'" in done.stderr
+    assert re.search(r"pip install '.+\[serve\]'", done.stderr)
     assert len(done.stderr.splitlines()) == 1
 
 
