@@ -131,7 +131,7 @@ def test_lines_from_standard_input_are_counted_as_they_go(tmp_path, monkeypatch)
         (b'"text"', "not a JSON object but a string"),
         (b"null", "not a JSON object but null"),
         (b'{"output": "\xe9t\xe9"}', "byte 0xe9 at offset 28 is not valid UTF-8"),
-        (b'{"output": ' + b"[" * 5000, "too deep"),
+        (b'{"output": ' + b"[" * 5000, "nested deeper than"),
         (b'{"output": ' + b"1" * 5000 + b"}", "digits"),
     ],
 )

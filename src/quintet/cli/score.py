@@ -24,14 +24,14 @@ from quintet.runner.run import Tally
 if TYPE_CHECKING:
     from quintet.report import ReportWriter
 
-FORMATS = ("table", "jsonl", "csv", "tsv", "parquet")
+FORMATS = ("table", "jsonl", "json", "csv", "tsv", "parquet")
 SHOWN_ROWS = 20
 
 Out = Annotated[
     str | None, typer.Option("--out", "-o", metavar="FILE", help="Write rows here; the name's ending names the format.")
 ]
 Format = Annotated[
-    str | None, typer.Option("--format", "-f", metavar="NAME", help="table, jsonl, csv, tsv or parquet.")
+    str | None, typer.Option("--format", "-f", metavar="NAME", help="table, jsonl, json, csv, tsv or parquet.")
 ]
 Report = Annotated[
     str | None, typer.Option("--report", metavar="FILE", help="Write a page with charts and evidence: FILE.html.")
@@ -72,7 +72,8 @@ def score(
     from quintet.io.writers import open_writer
 
     chosen = _format(format, out)
-    if limit is not None and out is not None and realpath(out) == realpath(file):
+    _refuse_overwriting(file, out, report, options.cache_choice(cache, no_cache), calibration, task_file)
+    if limit is not None and out is not None and _over(out, file):
         raise InputError("--limit would drop the other rows of the input", out, "name another file with --out")
     with open_items(file, input_format, task, columns, skip_bad=skip_bad, limit=limit) as items:
         plan = api.make_plan(
@@ -99,6 +100,11 @@ def score(
                     shown.append(scored)
             if tally.rows == 0:
                 raise InputError("has no rows", file, "give at least one")
+            if writer is not None:
+                writer.finish()
+                if writer.replaced and out is not None and _over(out, file):
+                    what = f"{writer.replaced} texts hold what {chosen} cannot write and would be lost"
+                    raise InputError(what, out, "name another file with --out, best one that ends in .jsonl")
     _report(plan, shown, summary, tally, to_stdout=writer is None or out not in (None, "-"))
     if writer is not None and writer.replaced:
         note = f"{writer.replaced} characters that are no Unicode text were written as U+FFFD"
@@ -124,12 +130,38 @@ def _total(file: str, limit: int | None) -> int | None:
 
 
 def _format(format: str | None, out: str | None) -> str:
-    from quintet.io.writers import format_of
+    from quintet.io.writers import chosen_format
 
-    chosen = format or ("table" if out is None else format_of(out) or "jsonl")
-    if chosen not in FORMATS:
-        raise UnknownName("format", chosen, FORMATS)
-    return chosen
+    if format is not None and format not in FORMATS:
+        raise UnknownName("format", format, FORMATS)
+    if out is None:
+        return format or "table"
+    if not out:
+        raise InputError("the name is empty", "--out", "name a file, or - for standard output")
+    if format == "table":
+        raise InputError("a table is for the screen and is not written to a file", out, "leave --format or --out away")
+    return chosen_format(out, format)
+
+
+def _over(out: str, file: str) -> bool:
+    return realpath(out) == realpath(file)
+
+
+def _refuse_overwriting(
+    file: str, out: str | None, report: str | None, cache: bool | str, calibration: str | None, task_file: str | None
+) -> None:
+    """Only rows may be written over the rows they were made from, and only when all is well."""
+    from quintet.io.atomic import refuse_same
+    from quintet.io.items import line_files
+    from quintet.io.paths import cache_folder
+
+    if report is not None and PurePath(report).suffix.lower() not in ("", ".html", ".htm"):
+        raise InputError("a report is an HTML page", report, "end its name in .html")
+    store = str(cache_folder() / "results.sqlite") if cache is True else str(cache) if cache else None
+    kept = {"--cache": store, "--calibration": calibration, "--task-file": task_file}
+    inputs = {f"the input ({field})": path for field, path in (line_files(file) or {"": file}).items()}
+    refuse_same({"--out": out, "--report": report}, kept)
+    refuse_same({"--report": report}, inputs)
 
 
 def _report(plan: Plan, shown: Sequence[Scored], summary: Summary, tally: Tally, to_stdout: bool) -> None:

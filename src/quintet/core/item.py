@@ -19,6 +19,10 @@ class Item:
     """Why there is no example."""
     carried: Mapping[str, Any] = field(default_factory=dict)
     """The row as it came; unknown columns are handed through to the output."""
+    raw: str = ""
+    """The row's text, where its cells could not be told apart: it is handed through as well."""
+    kind: str = ""
+    """The problem without its place, by which bad rows are counted."""
 
 
 @dataclass(frozen=True, slots=True)

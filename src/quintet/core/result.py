@@ -56,12 +56,13 @@ class Result:
 
 
 def row_layout(input_columns: Iterable[str], labels: Iterable[str], evidence: bool) -> Layout:
-    """One column per score, then `notes` and, if asked for, `evidence`; named once for all rows."""
-    return score_layout(input_columns, [*labels, "notes", *(["evidence"] if evidence else [])])
+    """One column per score, then `notes`, `evidence` if asked for, and `raw`; named once for all rows."""
+    return score_layout(input_columns, [*labels, "notes", *(["evidence"] if evidence else []), "raw"])
 
 
 def flat_row(scored: Scored, layout: Layout) -> dict[str, Any]:
-    """One output row: the input's columns, one column per score, `notes` where a reader must know something."""
+    """One output row: the input's columns, one column per score, `notes` where a reader must know something, `raw`
+    where a row's cells could not be told apart."""
     values = dict(scored.item.carried)
     if not values and scored.item.example is not None:
         values["id"] = scored.item.example.id
@@ -70,9 +71,11 @@ def flat_row(scored: Scored, layout: Layout) -> dict[str, Any]:
     }
     ours["notes"] = notes_of(scored)
     ours["evidence"] = {label: score.to_json() for label, score in scored.scores.items()}
+    ours["raw"] = scored.item.raw
     row = layout.row(values, ours)
-    if not ours["notes"]:
-        del row[layout.names["notes"]]
+    for name in ("notes", "raw"):
+        if not ours[name]:
+            del row[layout.names[name]]
     return row
 
 

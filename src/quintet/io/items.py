@@ -9,6 +9,7 @@ from typing import Any
 
 from quintet.core.item import Item
 from quintet.errors import InputError, MissingField
+from quintet.io.bounds import DEEPEST, deeper_than
 from quintet.io.columns import TEXT_FIELDS, ColumnMap, to_example
 from quintet.io.records import BadRow, Record, Table
 from quintet.io.tables import open_table
@@ -33,15 +34,23 @@ class Items:
 
     def _item(self, record: Record | BadRow) -> Item:
         if isinstance(record, BadRow):
-            return Item(None, f"{record.position}: {record.reason}")
+            return Item(None, f"{record.position}: {record.reason}", record.values, record.raw, record.reason)
         try:
+            self._refuse_deep(record)
             example = to_example(record.values, self.columns, record.position, self._task)
         except (InputError, MissingField) as error:
             if not self._skip_bad:
                 raise
             problem = f"no {error.field}" if isinstance(error, MissingField) else error.what
-            return Item(None, problem, record.values)
+            return Item(None, problem, _writable(record.values))
         return Item(example, "", record.values)
+
+    @staticmethod
+    def _refuse_deep(record: Record) -> None:
+        for name, value in record.values.items():
+            if isinstance(value, dict | list | tuple) and deeper_than(value):
+                what = f"{name!r} is nested deeper than {DEEPEST}"
+                raise InputError(what, str(record.position), "hand it over as a text")
 
     def close(self) -> None:
         self._table.close()
@@ -53,6 +62,12 @@ class Items:
         self.close()
 
 
+def _writable(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A cell that is nested too deep to be written is carried as its text."""
+    deep = {name: f"nested deeper than {DEEPEST}" for name, value in values.items() if deeper_than(value)}
+    return {**values, **deep} if deep else values
+
+
 def open_items(
     path: str,
     format: str | None = None,
@@ -62,7 +77,7 @@ def open_items(
     skip_bad: bool = False,
     limit: int | None = None,
 ) -> Items:
-    table = open_table(_line_files(path) or path, format, skip_bad=skip_bad)
+    table = open_table(line_files(path) or path, format, skip_bad=skip_bad)
     return Items(table, task, columns, skip_bad=skip_bad, limit=limit)
 
 
@@ -76,8 +91,8 @@ def row_count(path: str) -> int | None:
     return max(1, lines - (file.suffix.lower() in (".csv", ".tsv")))
 
 
-def _line_files(path: str) -> dict[str, str] | None:
-    """`output=a.txt,source=b.txt` names line-aligned files."""
+def line_files(path: str) -> dict[str, str] | None:
+    """`output=a.txt,source=b.txt` names line-aligned files; None for anything else."""
     pairs = [part.partition("=") for part in path.split(",")]
     if not all(equals and field.strip() in {*TEXT_FIELDS, "id", "system", "group"} for field, equals, _ in pairs):
         return None

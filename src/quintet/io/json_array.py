@@ -14,14 +14,16 @@ from itertools import chain
 from typing import Any
 
 from quintet.errors import InputError
+from quintet.io.bounds import ROW
 from quintet.io.jsonl import parse_object, parse_row
-from quintet.io.records import Position, Record, RowItem
+from quintet.io.records import BadRow, Position, Record, RowItem
 from quintet.io.streams import decode, read_chunk, without_bom
 
 # Outside strings only brackets, commas and quotes matter; inside, the next quote or escape.
 _OUTSIDE = re.compile(rb'["{}\[\],]')
 _INSIDE = re.compile(rb'["\\]')
 _SPACE = b" \t\r\n"
+_ROWS_INSIDE = re.compile(rb"\n\{")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,11 @@ def read_json(stream: io.BufferedReader, name: str, skip_bad: bool) -> Iterator[
         yield from _rows_of_columns(columns, name)
         return
     for row, segment in enumerate(chain(start, segments), start=1):
-        yield parse_row(segment.content, segment.offset, Position(row, name, segment.line), skip_bad)
+        found = parse_row(segment.content, segment.offset, Position(row, name, segment.line), skip_bad)
+        if isinstance(found, BadRow) and _ROWS_INSIDE.search(segment.content):
+            what = f"{found.reason}, and other objects begin inside: rows may run together"
+            raise InputError(what, f"{name}, line {segment.line}", "mend the brackets and quotes of this object")
+        yield found
 
 
 def _as_columns(segment: Segment) -> dict[str, list[Any]] | None:
@@ -111,8 +117,8 @@ def _object_rows(scanner: _Scanner, opening: bytes) -> Iterator[Segment]:
         if following is None:
             break
         mark = following
-    if (rest := scanner.take()) is not None:
-        yield rest
+    if scanner.rest():
+        raise InputError("broken JSON (the file ends in the middle of what begins here)", scanner.place())
 
 
 class _Scanner:
@@ -125,6 +131,7 @@ class _Scanner:
         self._offset = len(first) - len(self._buffer)
         self._line = 1
         self._at = 0
+        self._most = ROW.limit
 
     def next_mark(self) -> bytes | None:
         while (found := self._search(_OUTSIDE)) is not None:
@@ -147,6 +154,10 @@ class _Scanner:
         del self._buffer[: self._at]
         self._at = 0
         return Segment(stripped.rstrip(_SPACE), offset, line) if stripped else None
+
+    def rest(self) -> bool:
+        """Whether anything but white space was passed since the last take."""
+        return bool(self._buffer[: self._at].strip(_SPACE))
 
     def place(self) -> str:
         content = bytes(self._buffer)
@@ -176,4 +187,6 @@ class _Scanner:
     def _more(self) -> bool:
         chunk = read_chunk(self._stream, self._name)
         self._buffer += chunk
+        if len(self._buffer) > self._most:
+            raise ROW.refusal(self.place())
         return bool(chunk)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from itertools import zip_longest
+from typing import Any
 
 from quintet.errors import InputError
 from quintet.io.records import BadRow, Position, Record, RowItem
@@ -19,8 +20,9 @@ class LineRows:
         self.name = display_name(next(iter(files.values())))
         self._names = {column: display_name(path) for column, path in files.items()}
         self._skip_bad = skip_bad
-        # Counted before anything is scored; standard input can only be counted as it goes by.
-        _refuse_unequal({display_name(path): _count(path) for path in files.values() if str(path) != STDIN})
+        # Counted before anything is scored; what can be read only once is counted as it goes by.
+        plain = [path for path in files.values() if str(path) != STDIN and (os.path.isfile(path) or _absent(path))]
+        _refuse_unequal({display_name(path): _count(path) for path in plain})
         self._streams = {column: open_bytes(path) for column, path in files.items()}
 
     def __iter__(self) -> Iterator[RowItem]:
@@ -38,16 +40,24 @@ class LineRows:
             stream.close()
 
     def _row(self, row: int, together: tuple[Line, ...]) -> RowItem:
-        values = {}
+        values: dict[str, Any] = {}
+        bad: tuple[Position, str] | None = None
         for column, line in zip(self.columns, together, strict=True):
+            content = line.content.removesuffix(b"\n").removesuffix(b"\r")
             try:
-                values[column] = decode(line.content.removesuffix(b"\n").removesuffix(b"\r"), line.offset)
+                values[column] = decode(content, line.offset)
             except ValueError as error:
-                bad = BadRow(Position(row, self._names[column], line.number), str(error))
-                if self._skip_bad:
-                    return bad
-                raise bad.error() from None
-        return Record(Position(row, self.name, row), values)
+                bad = bad or (Position(row, self._names[column], line.number), str(error))
+                values[column] = content.decode("utf-8", "surrogateescape")
+        if bad is None:
+            return Record(Position(row, self.name, row), values)
+        if self._skip_bad:
+            return BadRow(*bad, values=values)
+        raise BadRow(*bad).error()
+
+
+def _absent(path: str | os.PathLike[str]) -> bool:
+    return not os.path.exists(path)
 
 
 def _count(path: str | os.PathLike[str]) -> int:

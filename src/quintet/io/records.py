@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
@@ -38,10 +38,14 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """A row that could not be read; it keeps its place in the order."""
+    """A row that could not be read; it keeps its place in the order, and what it holds."""
 
     position: Position
     reason: str
+    raw: str = ""
+    """As it stands in the file; bytes that are no UTF-8 are lone surrogates."""
+    values: dict[str, Any] = field(default_factory=dict)
+    """Instead of `raw`: cells that could be told apart."""
 
     def error(self) -> InputError:
         return InputError(self.reason, str(self.position), SKIP_TODO)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import stat
 import sys
 import zlib
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from quintet.errors import InputError
+from quintet.io.bounds import RATIO, RATIO_FROM, ROW, UNPACKED
 
 STDIN = "-"
 GZIP_MAGIC = b"\x1f\x8b"
@@ -36,6 +38,8 @@ def display_name(path: str | os.PathLike[str]) -> str:
 def open_bytes(path: str | os.PathLike[str]) -> io.BufferedReader:
     """A buffered stream of the file's bytes, unpacked if they are gzip; `-` is standard input."""
     name = display_name(path)
+    if str(path) == STDIN and sys.stdin is None:
+        raise InputError("is closed", name, "pipe something into it, or name a file")
     try:
         raw: Any = sys.stdin.buffer if str(path) == STDIN else open(path, "rb")  # noqa: SIM115
     except FileNotFoundError:
@@ -45,10 +49,19 @@ def open_bytes(path: str | os.PathLike[str]) -> io.BufferedReader:
     except (OSError, ValueError) as error:
         raise InputError(f"cannot be opened ({_reason(error)})", name) from None
     stream: io.BufferedReader = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)
+    if not _is_file(stream):
+        stream = io.BufferedReader(_Arriving(stream, keep=str(path) == STDIN), READ_SIZE)
     if peek(stream, 2, name)[:2] == GZIP_MAGIC:
         # GzipFile over the stream: closing the reader closes both.
-        return io.BufferedReader(_Unpacked(stream))
+        return io.BufferedReader(_Arriving(_Unpacked(stream, name)), READ_SIZE)
     return stream
+
+
+def _is_file(stream: io.BufferedReader) -> bool:
+    try:
+        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def peek(stream: io.BufferedReader, size: int, name: str) -> bytes:
@@ -67,10 +80,10 @@ def read_chunk(stream: BinaryIO, name: str, size: int = READ_SIZE) -> bytes:
 
 def numbered_lines(stream: BinaryIO, name: str) -> Iterator[Line]:
     """Lines cut at LF only, each with its LF; a byte order mark at the start of the file is left out."""
-    number, offset = 0, 0
+    number, offset, most = 0, 0, ROW.limit
     while True:
         try:
-            content = stream.readline()
+            content = stream.readline(most + 1)
         except (OSError, EOFError, zlib.error) as error:
             where = f"{name}, after line {number}"
             raise InputError(f"cannot be read ({_reason(error)})", where, "the file may be cut short") from None
@@ -78,6 +91,8 @@ def numbered_lines(stream: BinaryIO, name: str) -> Iterator[Line]:
             return
         number += 1
         length = len(content)
+        if length > most:
+            raise ROW.refusal(f"{name}, line {number}")
         if number == 1:
             content = without_bom(content, name)
         yield Line(number, offset + length - len(content), content)
@@ -103,13 +118,73 @@ def bad_byte(content: bytes, index: int, offset: int) -> str:
 
 
 class _Unpacked(gzip.GzipFile):
-    def __init__(self, packed: io.BufferedReader) -> None:
-        super().__init__(fileobj=packed, mode="rb")
-        self._packed = packed
+    """Refuses what grows beyond all measure: a bomb is no text."""
+
+    def __init__(self, packed: io.BufferedReader, name: str) -> None:
+        self._counted = _Counted(packed)
+        super().__init__(fileobj=self._counted, mode="rb")
+        self._packed, self._name, self._most, self._out = packed, name, UNPACKED.limit, 0
+
+    def read(self, size: int | None = -1) -> bytes:
+        return self._measured(super().read(size))
+
+    def read1(self, size: int = -1) -> bytes:
+        return self._measured(super().read1(size))
+
+    def _measured(self, found: bytes) -> bytes:
+        self._out += len(found)
+        if self._out > self._most:
+            raise UNPACKED.refusal(self._name)
+        if self._out > RATIO_FROM and self._out > RATIO * self._counted.bytes:
+            what = f"unpacks to more than {RATIO} times its size"
+            raise InputError(what, self._name, "no text does; unpack it yourself if it is meant")
+        return found
 
     def close(self) -> None:
         super().close()
         self._packed.close()
+
+
+class _Counted:
+    def __init__(self, stream: io.BufferedReader) -> None:
+        self._stream, self.bytes = stream, 0
+
+    def read(self, size: int = -1) -> bytes:
+        found = self._stream.read(size)
+        self.bytes += len(found)
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class _Arriving(io.RawIOBase):
+    """What comes in pieces, such as a pipe. The first reading waits until a whole line is there (or the buffer full, or
+    all has come), since format, separator and byte order mark are told by it; later ones take what there is."""
+
+    def __init__(self, stream: Any, keep: bool = False) -> None:
+        self._stream, self._keep, self._begun = stream, keep, False
+        self._read = getattr(stream, "read1", stream.read)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")
+        filled = 0
+        while filled < len(view):
+            piece = self._read(len(view) - filled)
+            view[filled : filled + len(piece)] = piece
+            filled += len(piece)
+            if not piece or self._begun or b"\n" in bytes(piece):
+                break
+        self._begun = True
+        return filled
+
+    def close(self) -> None:
+        if not self.closed and not self._keep:
+            self._stream.close()
+        super().close()
 
 
 def _reason(error: Exception) -> str:

@@ -53,14 +53,15 @@ def _open_stream(path: Path, stream: io.BufferedReader, name: str, format: str |
 
     if not peek(stream, 1, name):
         raise InputError("is empty", name, "give at least one row")
-    if format is None or format == "json":
+    named_json = format == "json"
+    if format is None or named_json:
         format = _format_by_content(stream, name, format)
 
     def close() -> None:
         _close(stream, path)
 
     if format == "jsonl":
-        return Table(name, read_jsonl(stream, name, skip_bad), close=close)
+        return Table(name, read_jsonl(stream, name, skip_bad, not named_json), close=close)
     if format == "json":
         return Table(name, read_json(stream, name, skip_bad), close=close)
     if format == "parquet":
@@ -102,7 +103,9 @@ def _format_by_content(stream: io.BufferedReader, name: str, expected: str | Non
     if head[:1] == b"{":
         pretty = first.rstrip()[-1:] in (b"{", b"[", b",")
         many = rest.lstrip()[:1] == b"{"
-        return "json" if pretty or (expected == "json" and not many) else "jsonl"
+        # As far as one can see: objects may stand whole on the first lines and over several on later ones.
+        whole = all(line.strip()[-1:] in (b"}", b"") for line in head.split(b"\n")[:-1])
+        return "json" if pretty or (expected == "json" and not (many and whole)) else "jsonl"
     if head[:1] == b"[" or expected == "json":
         return "json"
     if head[:4] == b"PAR1":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,8 +23,14 @@ from quintet.io.parquet_writer import ColumnTypes, write_parquet_rows
 
 __all__ = ["WRITE_FORMATS", "Layout", "Writer", "open_writer", "score_layout"]
 
-WRITE_FORMATS = ("jsonl", "csv", "tsv", "parquet")
-_SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
+WRITE_FORMATS = ("jsonl", "json", "csv", "tsv", "parquet")
+_SUFFIXES = {
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".jl": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv",
+    ".parquet": "parquet", ".pq": "parquet",
+}  # fmt: skip
+_ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,7}\Z")
+_PACKED = (".xz", ".zst", ".bz2", ".zip", ".lz4", ".7z")
+"""Packed in ways that nothing here packs: no format makes such a name true."""
 
 
 class Writer(ABC):
@@ -34,6 +41,7 @@ class Writer(ABC):
         self._columns = None if columns is None else list(columns)
         self._digits = digits
         self.rows = 0
+        self._finished = False
         self.replaced = 0
         """Texts in which a lone surrogate had to be replaced by U+FFFD (CSV, TSV, Parquet)."""
 
@@ -43,10 +51,16 @@ class Writer(ABC):
         with self._target.told():
             self._write(ready)
 
-    def close(self) -> None:
-        try:
+    def finish(self) -> None:
+        """All rows are there: lays the last of them down. `close` does it, too; the file appears only there."""
+        if not self._finished:
+            self._finished = True
             with self._target.told():
                 self._end()
+
+    def close(self) -> None:
+        try:
+            self.finish()
         except BaseException:
             self.abandon()
             raise
@@ -78,6 +92,19 @@ class JsonlWriter(Writer):
         self._target.stream.write(json_text(row).encode("utf-8") + b"\n")
         if self._target.is_standard_output:
             self._target.stream.flush()
+
+
+class JsonWriter(JsonlWriter):
+    """One list, with a row on each line."""
+
+    def _write(self, row: dict[str, Any]) -> None:
+        self._target.stream.write(b"[\n" if self.rows == 1 else b",\n")
+        if self._columns is not None:
+            row = {name: row[name] for name in (*self._columns, *row) if name in row}
+        self._target.stream.write(json_text(row).encode("utf-8"))
+
+    def _end(self) -> None:
+        self._target.stream.write(b"\n]\n" if self.rows else b"[]\n")
 
 
 class FlatWriter(Writer):
@@ -150,6 +177,7 @@ class ParquetWriter(FlatWriter):
 
 _WRITERS: dict[str, Callable[[Target, Sequence[str] | None, Mapping[str, int]], Writer]] = {
     "jsonl": JsonlWriter,
+    "json": JsonWriter,
     "csv": CsvWriter,
     "tsv": TsvWriter,
     "parquet": ParquetWriter,
@@ -158,10 +186,34 @@ _WRITERS: dict[str, Callable[[Target, Sequence[str] | None, Mapping[str, int]], 
 
 def format_of(path: str | os.PathLike[str]) -> str | None:
     """The format that a file name asks for (`.gz` aside), or None."""
+    return _SUFFIXES.get(_ending(path))
+
+
+def _ending(path: str | os.PathLike[str]) -> str:
     pure = PurePath(path)
     if pure.suffix.lower() == ".gz":
         pure = pure.with_suffix("")
-    return _SUFFIXES.get(pure.suffix.lower())
+    return pure.suffix.lower()
+
+
+def chosen_format(path: str | os.PathLike[str], format: str | None = None) -> str:
+    """The format to write: the one asked for, else by the name's ending, else JSONL where the name has none.
+
+    A file never gets another format than its name says: what reads it goes by the name.
+    """
+    named, ending = format_of(path), _ending(path)
+    if format is not None and format not in _WRITERS:
+        raise UnknownName("output format", format, WRITE_FORMATS)
+    if os.path.exists(path) and not os.path.isfile(path):  # a device or pipe has no ending to keep to
+        return format or "jsonl"
+    known = ", ".join(_SUFFIXES)
+    if ending in _PACKED or (format is None and named is None and _ENDING.match(ending)):
+        raise InputError(
+            f"the ending {ending} names no format that is written here", str(path), f"end it in one of {known} (or .gz)"
+        )
+    if format is not None and named not in (None, format):
+        raise InputError(f"the ending {ending} says {named}, but {format} was asked for", str(path), "make them agree")
+    return format or named or "jsonl"
 
 
 def open_writer(
@@ -171,12 +223,9 @@ def open_writer(
     *,
     digits: Mapping[str, int] | None = None,
 ) -> Writer:
-    """A writer to a file or to standard output (`-`). Without `format`, the suffix tells; failing that, JSONL.
+    """A writer to a file or to standard output (`-`). Without `format`, the ending tells; without one, JSONL.
 
     `columns` come first and in that order; others follow in the order they appear. `digits` rounds the columns it
     names; all else is written in full.
     """
-    chosen = format or format_of(path) or "jsonl"
-    if chosen not in _WRITERS:
-        raise UnknownName("output format", chosen, WRITE_FORMATS)
-    return _WRITERS[chosen](Target(path), columns, digits or {})
+    return _WRITERS[chosen_format(path, format)](Target(path), columns, digits or {})
