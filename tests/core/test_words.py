@@ -44,7 +44,9 @@ def test_digest_depends_on_the_fields_asked_for_only() -> None:
 
 
 def test_a_score_survives_json() -> None:
-    score = Score(0.5, (Span(1, 2, 0.25, "pair", "source", "A", ("output", 3, 4)),), {"p": 0.1}, ("f",), {"source": 7})
+    score = Score(
+        0.5, (Span(1, 2, 0.25, "pair", "source", "A", ("output", 3, 4), 0.25),), {"p": 0.1}, ("f",), {"source": 7}
+    )
     assert Score.from_json(score.to_json()) == score
     assert Score(math.nan).to_json() == {"value": None}
     assert Score.from_json({"value": None}).missing

@@ -119,14 +119,16 @@ def _lines(score: Score, output: str, text_of: object) -> list[str]:
     ]
     lines += list(score.flags)
     lines += [f"{count} tokens of {field} were not seen" for field, count in score.cut.items()]
-    weak = sorted((s for s in score.spans if s.other is not None), key=lambda s: (s.value, s.start))[:SHOWN_SUPPORT]
+    shown = (s for s in score.spans if s.other is not None or s.p_supported is not None)
+    weak = sorted(shown, key=lambda s: (s.value, s.start))[:SHOWN_SUPPORT]
     return lines + [_support(span, output, text_of) for span in weak]
 
 
 def _support(span: Span, output: str, text_of: object) -> str:
-    if span.other is None or not callable(text_of):
-        return ""
-    field, start, end = span.other
-    here, there = screen.shorten(output[span.start : span.end], 40), screen.shorten(text_of(field)[start:end], 40)
+    here = screen.shorten(output[span.start : span.end], 40)
     note = f" ({span.note})" if span.note else ""
+    if span.other is None or not callable(text_of):
+        return f"{span.value:6.3f}  {here!r}{note}"
+    field, start, end = span.other
+    there = screen.shorten(text_of(field)[start:end], 40)
     return f"{span.value:6.3f}  {here!r} ~ {there!r} in {field}{note}"

@@ -154,14 +154,18 @@ class Blend(Composite):
 
 
 def with_counterparts(chosen: tuple[Span, ...], known: Iterable[Span]) -> tuple[Span, ...]:
-    """Words that say where their nearest stands can be checked by the reader, so they come first: where another signal
-    has such a span at the same place, it is shown, with the note of the one it stands for."""
+    """Says of each word where its nearest stands, if another signal has found that.
+
+    Value and note stay those of the signal that judged the word: what is shown is what lowered the score.
+    """
     if all(span.other is not None or span.kind != "word" for span in chosen):
         return chosen
-    there = {(span.field, span.start, span.end): span for span in known if span.other is not None}
+    there = {(span.field, span.start, span.end): span.other for span in known if span.other is not None}
     return tuple(
-        replace(found, note=span.note or found.note)
-        if span.kind == "word" and (found := there.get((span.field, span.start, span.end))) is not None
+        replace(span, other=place)
+        if span.kind == "word"
+        and span.other is None
+        and (place := there.get((span.field, span.start, span.end))) is not None
         else span
         for span in chosen
     )

@@ -26,6 +26,8 @@ class Span:
     note: str = ""
     other: tuple[str, int, int] | None = None
     """Where the counterpart stands: (field, start, end), e.g. the source word that supports an output word."""
+    p_supported: float | None = None
+    """Probability that the input supports the piece, where a model was asked for it; then it is the value as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,8 @@ def _span_to_json(span: Span) -> dict[str, Any]:
         plain["note"] = span.note
     if span.other is not None:
         plain["other"] = list(span.other)
+    if span.p_supported is not None:
+        plain["p_supported"] = span.p_supported
     return plain
 
 
@@ -92,4 +96,5 @@ def _span_from_json(plain: Mapping[str, Any]) -> Span:
         field=plain.get("field", "output"),
         note=plain.get("note", ""),
         other=None if other is None else (other[0], other[1], other[2]),
+        p_supported=plain.get("p_supported"),
     )

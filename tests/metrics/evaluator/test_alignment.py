@@ -66,11 +66,11 @@ def test_every_piece_of_plain_text_has_its_place(text: str) -> None:
             assert character in text[start:end]
 
 
-def test_words_that_can_be_checked_come_first_with_the_note_of_the_others() -> None:
-    weak, sentence = Span(0, 3, 0.1, note="unsupported"), Span(0, 9, 0.2, "sentence")
+def test_a_judged_word_keeps_its_value_and_learns_where_its_nearest_stands() -> None:
+    weak, sentence = Span(0, 3, 0.1, note="unsupported", p_supported=0.1), Span(0, 9, 0.2, "sentence")
     other = Span(0, 3, 0.9, other=("source", 4, 7))
     assert with_counterparts((weak, sentence), (weak, other)) == (
-        dataclasses.replace(other, note="unsupported"),
+        dataclasses.replace(weak, other=("source", 4, 7)),
         sentence,
     )
     assert with_counterparts((weak,), (weak,)) == (weak,)

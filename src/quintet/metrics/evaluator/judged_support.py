@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -84,4 +84,5 @@ def _words(
         values: NDArray[np.float32] = np.mean(best, axis=0)
         for found in backed_words(unit.text, views[0][0].starts, values):
             start, end = unit.start + found.word.start, unit.start + found.word.end
-            yield output.span(start, end, found.value, "word", found.note), found.counts
+            span = output.span(start, end, found.value, "word", found.note)
+            yield replace(span, p_supported=span.value), found.counts

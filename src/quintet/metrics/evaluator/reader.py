@@ -7,7 +7,7 @@ model: the one that makes the output likeliest. An output read in pieces is thei
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -121,9 +121,10 @@ class _Reading:
 
     def spans(self, head: str) -> tuple[Span, ...]:
         return tuple(
-            self.output.span(start + found.word.start, start + found.word.end, found.value, "word", note)
+            replace(span, p_supported=span.value)
             for start, found in self.words
             if (note := _note(head, found))
+            for span in [self.output.span(start + found.word.start, start + found.word.end, found.value, "word", note)]
         )
 
 
