@@ -8,22 +8,40 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
+from quintet.core.dimension import Dimension
 from quintet.core.item import Scored
 from quintet.core.layout import Layout, score_layout
 from quintet.core.score import EMPTY_FIELDS, Score
 
 
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What the numbers of one column mean, and how anyone can get them again."""
+
+    label: str
+    signature: str
+    question: str = ""
+    low: float = -math.inf
+    high: float | None = None
+    higher_is_better: bool = True
+
+    @classmethod
+    def of(cls, label: str, signature: str, about: Dimension) -> Column:
+        return cls(label, signature, about.question, about.low, about.high, about.higher_is_better)
+
+
 @dataclass(frozen=True)
 class Result:
     rows: Sequence[Scored]
-    signatures: Mapping[str, str]
-    """By column: one line that lets a stranger get the same number."""
+    columns: Mapping[str, Column]
+    """By label: question, range, direction and signature."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Dimensions of the task that were not scored, and why."""
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(self.signatures)
+    def signatures(self) -> dict[str, str]:
+        """By column: one line with which anyone can get the same number."""
+        return {label: column.signature for label, column in self.columns.items()}
 
     def __len__(self) -> int:
         return len(self.rows)

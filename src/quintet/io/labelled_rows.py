@@ -30,7 +30,7 @@ class LabelledRows:
 
 def of_result(result: Result, labels: Mapping[str, str], where: str) -> LabelledRows:
     """Scores of texts that were scored just now; labels stand in the input's own columns."""
-    wanted = _named(labels, result.columns, "scored")
+    wanted = _named(labels, tuple(result.columns), "scored")
     rows = [row.item.carried for row in result.rows]
     groups = [row.item.example.group if row.item.example else None for row in result.rows]
     said = {name: np.array(column_of_numbers(rows, column, where)) for name, column in wanted.items()}

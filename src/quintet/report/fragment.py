@@ -9,11 +9,11 @@ from html import escape
 from quintet.core.blend import ADDS
 from quintet.core.example import Example
 from quintet.core.item import Scored
-from quintet.core.result import Result
+from quintet.core.result import Column, Result
 from quintet.core.score import Score, Span
 from quintet.report import sections
 from quintet.report.charts import means_chart, number
-from quintet.report.gather import Gathered, columns_of_result, gather
+from quintet.report.gather import Gathered, gather
 from quintet.report.payload import span_scales
 from quintet.report.statistics import summarize
 
@@ -38,7 +38,7 @@ _STYLE = """<style>
 
 def html_fragment(result: Result) -> str:
     """For `_repr_html_`: no script, no id, nothing that could reach beyond its own box."""
-    gathered = gather(columns_of_result(result), result.rows, result.left_out)
+    gathered = gather(tuple(result.columns.values()), result.rows, result.left_out)
     summaries = summarize(gathered)
     parts = [_STYLE, sections.summary_table(summaries), sections.left_out(gathered)]
     if len(gathered.systems) > 1:
@@ -50,7 +50,7 @@ def html_fragment(result: Result) -> str:
 
 
 def _weakest(gathered: Gathered) -> str:
-    """The example with the lowest score among those that can show why."""
+    """The example with the worst score among those that can show why."""
     for column in gathered.columns:
         able = [
             (scored.scores[column.label].value, position, scored)
@@ -58,19 +58,21 @@ def _weakest(gathered: Gathered) -> str:
             if scored.scores[column.label].spans and not scored.scores[column.label].missing
         ]
         if able:
-            value, _, scored = min(able, key=lambda entry: entry[:2])
-            return _example(scored, column.label, value, span_scales(gathered)[column.label])
+            sign = 1 if column.higher_is_better else -1
+            value, _, scored = min(able, key=lambda entry: (sign * entry[0], entry[1]))
+            return _example(scored, column, value, span_scales(gathered)[column.label])
     return ""
 
 
-def _example(scored: Scored, label: str, value: float, scale: dict[str, list[float]]) -> str:
+def _example(scored: Scored, column: Column, value: float, scale: dict[str, list[float]]) -> str:
     example = scored.item.example
     if example is None:
         return ""
+    label, worst = column.label, "Lowest" if column.higher_is_better else "Highest"
     weak = [s for s in scored.scores[label].spans if s.field == "output" and _is_weak(s, scale)]
     weak = [s for s in weak if s.kind == "word"] or weak  # a word says more than the sentence around it
     return (
-        f'<p><b>Lowest {escape(label)}</b>: {number(value)} <span class="soft">{escape(example.id)}</span></p>'
+        f'<p><b>{worst} {escape(label)}</b>: {number(value)} <span class="soft">{escape(example.id)}</span></p>'
         f'<div class="text">{marked(example, weak)}</div>{_breakdown(scored.scores[label])}'
     )
 

@@ -13,11 +13,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.item import Scored
-from quintet.core.result import Result
-from quintet.runner.plan import Plan
+from quintet.core.result import Column
 
 SHOWN_EXAMPLES = 2000
 """Beyond this many a report shows a sample; its figures are always over all rows."""
@@ -28,33 +26,9 @@ Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
 
 
-@dataclass(frozen=True, slots=True)
-class ReportColumn:
-    label: str
-    signature: str
-    question: str = ""
-    low: float = -math.inf
-    high: float | None = None
-    higher_is_better: bool = True
-
-
-def columns_of_plan(plan: Plan) -> tuple[ReportColumn, ...]:
-    signatures = plan.signatures
-    return tuple(_column(c.label, signatures[c.label], c.about) for c in plan.columns)
-
-
-def columns_of_result(result: Result) -> tuple[ReportColumn, ...]:
-    """A result carries no plan: questions and ranges are not known, and higher is taken to be better."""
-    return tuple(ReportColumn(label, signature) for label, signature in result.signatures.items())
-
-
-def _column(label: str, signature: str, about: Dimension) -> ReportColumn:
-    return ReportColumn(label, signature, about.question, about.low, about.high, about.higher_is_better)
-
-
 @dataclass(frozen=True)
 class Gathered:
-    columns: tuple[ReportColumn, ...]
+    columns: tuple[Column, ...]
     left_out: Mapping[str, str]
     values: Mapping[str, Array]
     """By column, one per row; NaN where there is no score."""
@@ -75,7 +49,7 @@ class Gathered:
 class Gatherer:
     """`add` each row in order, then ask for what was `gathered`."""
 
-    columns: tuple[ReportColumn, ...]
+    columns: tuple[Column, ...]
     shown: int
     values: dict[str, array[float]] = field(default_factory=dict)
     systems: dict[str, int] = field(default_factory=dict)
@@ -134,7 +108,7 @@ class Gatherer:
 
 
 def gather(
-    columns: Sequence[ReportColumn],
+    columns: Sequence[Column],
     rows: Iterable[Scored],
     left_out: Mapping[str, str] | None = None,
     shown: int = SHOWN_EXAMPLES,

@@ -9,7 +9,8 @@ from itertools import combinations
 
 import numpy as np
 
-from quintet.report.gather import Array, Gathered, ReportColumn
+from quintet.core.result import Column
+from quintet.report.gather import Array, Gathered
 from quintet.stats.coefficients import spearman
 from quintet.stats.compare import Difference, System, compare
 from quintet.stats.correlate import FEWEST
@@ -34,7 +35,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class ColumnSummary:
-    column: ReportColumn
+    column: Column
     overall: Estimate
     missing: int
     median: float
@@ -57,7 +58,7 @@ def summarize(gathered: Gathered) -> list[ColumnSummary]:
     return [_summarize(column, gathered) for column in gathered.columns]
 
 
-def _summarize(column: ReportColumn, gathered: Gathered) -> ColumnSummary:
+def _summarize(column: Column, gathered: Gathered) -> ColumnSummary:
     values = gathered.values[column.label]
     known = values[np.isfinite(values)]
     counts, edges = (
@@ -82,7 +83,7 @@ def _bins(n: int) -> int:
     return max(5, min(MOST_BINS, round(2.5 * math.sqrt(n))))
 
 
-def _range(column: ReportColumn, known: Array) -> tuple[float, float]:
+def _range(column: Column, known: Array) -> tuple[float, float]:
     """Where values fill most of the dimension's own range the histogram shows all of it, else only what they fill."""
     low, high = float(known.min()), float(known.max())
     if column.high is not None and math.isfinite(column.low) and high - low > 0.4 * (column.high - column.low):

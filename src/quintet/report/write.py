@@ -14,7 +14,7 @@ from quintet.core.item import Scored
 from quintet.core.result import Result
 from quintet.io.atomic import Target
 from quintet.report import sections
-from quintet.report.gather import SHOWN_EXAMPLES, Gathered, Gatherer, columns_of_plan, columns_of_result, gather
+from quintet.report.gather import SHOWN_EXAMPLES, Gathered, Gatherer, gather
 from quintet.report.payload import pack, payload
 from quintet.report.statistics import compare_systems, summarize
 from quintet.runner.plan import Plan
@@ -30,7 +30,7 @@ class ReportWriter:
         self, path: str | os.PathLike[str], plan: Plan, title: str = TITLE, shown: int = SHOWN_EXAMPLES
     ) -> None:
         self._plan, self._title = plan, title
-        self._gatherer = Gatherer(columns_of_plan(plan), shown)
+        self._gatherer = Gatherer(tuple(plan.described.values()), shown)
         self._target = Target(path)
 
     def write(self, scored: Scored) -> None:
@@ -71,10 +71,10 @@ def write_report(
 def render_report(
     plan: Plan | Result, rows: Iterable[Scored] | None = None, title: str = TITLE, shown: int = SHOWN_EXAMPLES
 ) -> str:
-    columns = columns_of_result(plan) if isinstance(plan, Result) else columns_of_plan(plan)
+    columns = plan.columns if isinstance(plan, Result) else plan.described
     if rows is None:
         rows = plan.rows if isinstance(plan, Result) else ()
-    return page_of(gather(columns, rows, plan.left_out, shown), title)
+    return page_of(gather(tuple(columns.values()), rows, plan.left_out, shown), title)
 
 
 def page_of(gathered: Gathered, title: str) -> str:

@@ -11,6 +11,7 @@ from quintet.core.item import Item
 from quintet.core.metric import Metric
 from quintet.core.parameters import build_on
 from quintet.core.registry import Registry
+from quintet.core.result import Column as Described
 from quintet.core.task import Task
 from quintet.errors import InputError
 
@@ -85,6 +86,11 @@ class Plan:
     @property
     def signatures(self) -> dict[str, str]:
         return {column.label: column.metric.signature for column in self.columns}
+
+    @property
+    def described(self) -> dict[str, Described]:
+        """What the columns of the result will say of themselves."""
+        return {c.label: Described.of(c.label, c.metric.signature, c.about) for c in self.columns}
 
 
 def plan_task(

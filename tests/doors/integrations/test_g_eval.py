@@ -58,7 +58,7 @@ def test_without_probabilities_answers_are_counted() -> None:
 def test_the_metric_scores_and_says_how() -> None:
     with serving(graded) as server:
         result = quintet.score(ROWS, metrics=[SUPPORT], model=f"openai:m@{server.url}")
-    assert result[result.columns[0]] == pytest.approx([5.0, 1 + 4 / 3])
+    assert result[next(iter(result.columns))] == pytest.approx([5.0, 1 + 4 / 3])
     score = next(iter(result.rows[1].scores.values()))
     assert score.parts == pytest.approx({"grade 1": 0, "grade 2": 2 / 3, "grade 3": 1 / 3, "grade 4": 0, "grade 5": 0})
     assert "openai1/3072" in next(iter(result.signatures.values()))

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from quintet.core.example import FIELDS, Example
 from quintet.core.item import Item, Scored
+from quintet.core.result import Column
 from quintet.core.score import Score, Span
-from quintet.report.gather import ReportColumn, gather
+from quintet.report.gather import gather
 from quintet.report.payload import KINDS, SHOWN_CHARACTERS, pack, payload
 
-COLUMN = ReportColumn("c", "signature")
+COLUMN = Column("c", "signature")
 
 
 def unpack(text: str) -> Any:
@@ -101,7 +102,7 @@ def test_packed_data_has_no_character_that_html_could_take_up(text: str) -> None
 
 def test_texts_and_evidence_are_stored_once() -> None:
     spans = (Span(0, 3, 0.5, other=("source", 0, 3)),)
-    columns = [ReportColumn("a", "s"), ReportColumn("b", "s")]
+    columns = [Column("a", "s"), Column("b", "s")]
     rows = [
         Scored(Item(Example("one", "same source", id=str(i))), {c: Score(1.0, spans) for c in "ab"}) for i in range(5)
     ]

@@ -11,14 +11,16 @@ import numpy as np
 import pytest
 import report_rows
 
+import quintet
 from quintet.core.example import Example
 from quintet.core.item import Item, Scored
-from quintet.core.result import Result
+from quintet.core.result import Column, Result
 from quintet.core.score import Score, Span, no_score
 from quintet.errors import InputError
 from quintet.report import ReportWriter, html_fragment, render_report, write_report
 from quintet.report.charts import number, ticks
-from quintet.report.gather import columns_of_plan, gather
+from quintet.report.gather import gather
+from quintet.report.payload import payload
 from quintet.report.statistics import compare_systems, correlations, summarize
 from quintet.stats.compare import System, compare
 from quintet.stats.means import mean_interval
@@ -105,7 +107,8 @@ def hostile_twin() -> list[Scored]:
 
 def test_a_notebook_piece_has_no_script_and_no_injected_tag() -> None:
     rows = hostile_rows()
-    fragment = html_fragment(Result(rows, dict.fromkeys(rows[0].scores, HOSTILE), {HOSTILE: HOSTILE}))
+    columns = {label: Column(label, HOSTILE, HOSTILE) for label in rows[0].scores}
+    fragment = html_fragment(Result(rows, columns, {HOSTILE: HOSTILE}))
     found = {tag for tag, _ in tags(fragment)}
     assert not found & {"script", "img", "iframe", "object", "link"}
     assert "<script>window" not in fragment
@@ -114,7 +117,7 @@ def test_a_notebook_piece_has_no_script_and_no_injected_tag() -> None:
 
 def test_notebook_piece_marks_the_weak_words_of_the_lowest_example() -> None:
     rows = report_rows.small_rows(2)
-    fragment = html_fragment(Result(rows, dict.fromkeys(rows[0].scores, "sig")))
+    fragment = html_fragment(Result(rows, {label: Column(label, "sig") for label in rows[0].scores}))
     lowest = min(rows, key=lambda r: r.scores["consistency"].value)
     assert lowest.item.example is not None
     assert lowest.item.example.id in fragment
@@ -125,11 +128,31 @@ def test_notebook_piece_shows_what_a_blend_was_made_of() -> None:
     parts = {"overlap": 0.11, "overlap adds": -0.68, "likelihood": -3.3, "likelihood adds": 0.43}
     spans = (Span(0, 3, 0.1), Span(4, 8, 0.9), Span(0, 8, 0.2, "sentence", note="not entailed"))
     rows = [Scored(Item(Example("Ten men.", "Six", id="1")), {"c": Score(0.1, spans, parts)})]
-    page = html_fragment(Result(rows, {"c": "c|v:1"}, {}))
+    page = html_fragment(Result(rows, {"c": Column("c", "c|v:1")}, {}))
     assert re.findall(r"<td>(\w+)</td>", page) == ["overlap", "likelihood"]
     assert "−0.68" in page
     assert "+0.43" in page
     assert '<span class="weak" title="0.100">Ten</span> men.' in page
+
+
+def test_a_result_keeps_the_direction_of_its_columns() -> None:
+    texts = {"best": "The bridge opens in May.", "worst": "A dragon ate it, they say, at noon."}
+    rows = [{"id": name, "output": text, "reference": texts["best"]} for name, text in texts.items()]
+    result = quintet.score(rows, metrics=["ter", "rouge-1"], cache=False)
+    assert {label: c.higher_is_better for label, c in result.columns.items()} == {"ter": False, "rouge-1": True}
+    assert result.columns["ter"].question == "How much editing would the output need?"
+    data = payload(gather(tuple(result.columns.values()), result.rows))
+    assert [(c["label"], c["better"]) for c in data["columns"]] == [("ter", -1), ("rouge-1", 1)]
+
+
+@pytest.mark.parametrize(("better", "word", "shown"), [(True, "Lowest", "low"), (False, "Highest", "high")])
+def test_a_notebook_shows_the_worst_example(better: bool, word: str, shown: str) -> None:
+    rows = [
+        Scored(Item(Example("Ten men.", id=name)), {"c": Score(value, (Span(0, 3, 0.1),))})
+        for name, value in (("low", 0.1), ("high", 0.9))
+    ]
+    page = html_fragment(Result(rows, {"c": Column("c", "c|v:1", higher_is_better=better)}))
+    assert re.search(rf"<b>{word} c</b>: [\d.]+ <span class=\"soft\">{shown}</span>", page)
 
 
 def test_a_thousand_news_articles_stay_under_five_megabytes(tmp_path: Path) -> None:
@@ -161,7 +184,7 @@ def test_the_file_appears_only_when_it_is_whole(tmp_path: Path) -> None:
 
 
 def test_figures_are_those_of_the_values() -> None:
-    gathered = gather(columns_of_plan(report_rows.plan()), report_rows.small_rows(6))
+    gathered = gather(tuple(report_rows.plan().described.values()), report_rows.small_rows(6))
     values = gathered.values["consistency"]
     (found,) = (s for s in summarize(gathered) if s.column.label == "consistency")
     assert found.overall.mean == pytest.approx(values.mean())
@@ -176,7 +199,7 @@ def test_figures_are_those_of_the_values() -> None:
 
 def test_systems_are_compared_by_input_and_corrected_over_everything() -> None:
     rows = report_rows.small_rows(8)
-    found = compare_systems(gather(columns_of_plan(report_rows.plan()), rows))
+    found = compare_systems(gather(tuple(report_rows.plan().described.values()), rows))
     assert len(found) == 3 * 4
     (one,) = (c for c in found if (c.dimension, c.first, c.second) == ("consistency", "pointer-lead", "tiny-lm"))
 
@@ -191,7 +214,7 @@ def test_systems_are_compared_by_input_and_corrected_over_everything() -> None:
 
 def test_systems_without_a_common_input_are_not_compared() -> None:
     rows = [report_rows.row(Example("a b c", f"source {i}", id=str(i), system="AB"[i % 2])) for i in range(10)]
-    assert compare_systems(gather(columns_of_plan(report_rows.plan()), rows)) == []
+    assert compare_systems(gather(tuple(report_rows.plan().described.values()), rows)) == []
     assert 'id="systems"' not in render_report(report_rows.plan(), rows)
 
 
