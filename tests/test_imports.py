@@ -9,6 +9,7 @@ DOORS = {"cli", "server", "report", "integrations", "gate"}
 """The packages that print or serve; they may use one another."""
 LEVELS = [
     DOORS,
+    {"reproduce"},
     {"_api"},
     {"stats", "runner"},
     {"metrics"},

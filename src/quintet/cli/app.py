@@ -8,7 +8,7 @@ from importlib.metadata import entry_points
 import typer
 
 from quintet._version import __version__
-from quintet.cli import bench, calibrate, compare, data, explain, gate, inventory, people, score
+from quintet.cli import bench, calibrate, compare, data, explain, gate, inventory, people, reproduce, score
 from quintet.errors import MissingPackage
 from quintet.server import command as http
 
@@ -46,6 +46,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
     "gate": (gate.gate, "Fail where scores fall short or have dropped: for CI."),
     "calibrate": (calibrate.calibrate, "Put scores on the scale of your own labels."),
     "bench": (bench.bench, "How well metrics agree with people."),
+    "reproduce": (reproduce.reproduce, "The tables of the five papers, printed figures beside ours."),
     "people": (people.people, "How well people agree with people."),
     "tasks": (inventory.tasks, "The tasks and their dimensions."),
     "metrics": (inventory.metrics, "The metrics: what each needs, its range, its paper."),

@@ -42,6 +42,9 @@ Exclude = Annotated[
     list[str] | None,
     typer.Option("--exclude-systems", metavar="NAME", help="Leave the outputs of this system out; may be repeated."),
 ]
+Unanimous = Annotated[
+    str, typer.Option("--unanimous", metavar="DIMENSION", help="Only texts whose raters all agree in this dimension.")
+]
 Format = Annotated[str, typer.Option("--format", "-f", metavar="NAME", help="text, markdown, latex, csv or json.")]
 Plot = Annotated[
     str | None, typer.Option("--plot", metavar="FOLDER", help="Draw the figures (PNG and SVG) into this folder.")
@@ -65,6 +68,7 @@ def bench(
     dims: options.Dims = None,
     level: Level = None,
     exclude_systems: Exclude = None,
+    unanimous: Unanimous = "",
     format: Format = "text",
     plot: Plot = None,
     data: Data = None,
@@ -93,6 +97,7 @@ def bench(
             dims=options.names(dims),
             level=level,
             exclude_systems=exclude_systems or (),
+            unanimous=unanimous,
             data=data,
             variant=variant,
             model=model,

@@ -1,7 +1,7 @@
-"""Scores that the authors of UniEval and CTC published for their own metrics, item by item.
+"""Scores that the authors of USR, UniEval and CTC published for their own metrics, item by item.
 
 They are what a correlation routine is checked with: the published tables must come out of them exactly. For each of
-`topical_chat`, `qags_cnn`, `qags_xsum`, `sfres`, `sfhot` (UniEval), `summeval` and `newsroom` (CTC).
+`topical_chat` (USR, UniEval), `qags_cnn`, `qags_xsum`, `sfres`, `sfhot` (UniEval), `summeval` and `newsroom` (CTC).
 """
 
 from __future__ import annotations
@@ -22,52 +22,69 @@ from quintet.errors import InputError, UnknownName
 Scores = Mapping[str, Mapping[str, Floats]]
 """Metric to dimension to one number per example, in the order of the benchmark's examples."""
 
-UNIEVAL_FILES = {
-    "topical_chat": "topical_chat_usr/topical_chat_unieval_with_predictions.json",
-    "qags_cnn": "qags/qags_cnndm_unieval_with_predictions.json",
-    "qags_xsum": "qags/qags_xsum_unieval_with_predictions.json",
-    "sfres": "novikova2017_d2t/sfres_unieval_with_predictions.json",
-    "sfhot": "novikova2017_d2t/sfhot_unieval_with_predictions.json",
+_UNIEVAL, _CTC, _USR = (
+    "github.com/maszhongming/UniEval reproduce/unieval_predict",
+    "the history of github.com/tanyuqian/ctc-gen-eval (train/data/Explainaboard)",
+    "github.com/Shikib/usr examples (undr/mlm_roberta.scores, both/dr.scores, fct/dr.scores)",
+)
+FILES = {
+    "topical_chat": (
+        ("topical_chat_usr/topical_chat_unieval_with_predictions.json", _UNIEVAL),
+        ("topical_chat_usr/usr_author_scores.jsonl", _USR),
+    ),
+    "qags_cnn": (("qags/qags_cnndm_unieval_with_predictions.json", _UNIEVAL),),
+    "qags_xsum": (("qags/qags_xsum_unieval_with_predictions.json", _UNIEVAL),),
+    "sfres": (("novikova2017_d2t/sfres_unieval_with_predictions.json", _UNIEVAL),),
+    "sfhot": (("novikova2017_d2t/sfhot_unieval_with_predictions.json", _UNIEVAL),),
+    "summeval": (("summeval/ctc_author_scores.jsonl", _CTC),),
+    "newsroom": (("newsroom_ner18/ctc_author_scores.jsonl", _CTC),),
 }
-CTC_FILES = {
-    "summeval": "summeval/ctc_author_scores.jsonl",
-    "newsroom": "newsroom_ner18/ctc_author_scores.jsonl",
-}
-NAMES = (*UNIEVAL_FILES, *CTC_FILES)
+"""For each set the files with scores, and where a person would look for them."""
+NAMES = tuple(FILES)
 SHA256 = {
-    "topical_chat": "a3bbafcd6ccedcecea71b4d90142e8430535e79684e227d522c417884bb45580",
-    "qags_cnn": "ae0b971364bc781a4a2b660973f132ee5210589b7b342dd534bc9117e06a6311",
-    "qags_xsum": "588f820fc21288090396549d739d6465af745a43bed8ab11787c8d49903f2b7f",
-    "sfres": "49a11115f0d093ebb53cfb700af082e7912fb68684dd4b9ab6048e8c0459fad0",
-    "sfhot": "13c488292be9fd6027596736e672f29e6a34a65d3574c7ac9d35925ac17f9bd5",
-    "summeval": "496fc4a08fcb8f165b210e47e21ec44442add541932c651e036028b8fb9e013d",
-    "newsroom": "9d3172e1e0831a6d4ec2c17225fd59ac84cbbf31f10ad347f2da09028aa936ba",
+    "topical_chat_usr/topical_chat_unieval_with_predictions.json": (
+        "a3bbafcd6ccedcecea71b4d90142e8430535e79684e227d522c417884bb45580"
+    ),
+    "topical_chat_usr/usr_author_scores.jsonl": "13503c1a044b74689b5dd0d8b42c4158eb20a0ac2c031974c5ef5f4d74fa0059",
+    "qags/qags_cnndm_unieval_with_predictions.json": "ae0b971364bc781a4a2b660973f132ee5210589b7b342dd534bc9117e06a6311",
+    "qags/qags_xsum_unieval_with_predictions.json": "588f820fc21288090396549d739d6465af745a43bed8ab11787c8d49903f2b7f",
+    "novikova2017_d2t/sfres_unieval_with_predictions.json": (
+        "49a11115f0d093ebb53cfb700af082e7912fb68684dd4b9ab6048e8c0459fad0"
+    ),
+    "novikova2017_d2t/sfhot_unieval_with_predictions.json": (
+        "13c488292be9fd6027596736e672f29e6a34a65d3574c7ac9d35925ac17f9bd5"
+    ),
+    "summeval/ctc_author_scores.jsonl": "496fc4a08fcb8f165b210e47e21ec44442add541932c651e036028b8fb9e013d",
+    "newsroom_ner18/ctc_author_scores.jsonl": "9d3172e1e0831a6d4ec2c17225fd59ac84cbbf31f10ad347f2da09028aa936ba",
 }
 """Of the uncompressed files: published figures come out of these bytes and no others."""
 
-_UNIEVAL_HOME = "github.com/maszhongming/UniEval reproduce/unieval_predict"
-_CTC_HOME = "the history of github.com/tanyuqian/ctc-gen-eval (train/data/Explainaboard)"
-
 
 def author_scores(name: str, folder: str | os.PathLike[str] | None = None) -> Scores:
-    """The authors' scores for the set `name`, as {metric: {dimension: array}}."""
+    """The authors' scores for the set `name`, as {metric: {dimension: array}}.
+
+    A metric that its authors judged on every quality (USR and its parts) has the same scores for each.
+    """
     if name not in NAMES:
         raise UnknownName("set with authors' scores", name, NAMES)
     benchmark = load(name, folder)
-    raw = RawFolder(find_folder(folder), _CTC_HOME if name in CTC_FILES else _UNIEVAL_HOME)
-    path = {**UNIEVAL_FILES, **CTC_FILES}[name]
-    if raw.sha256(path) not in (None, SHA256[name]):
-        raise InputError("not the file that the authors released (sha256 differs)", path, "fetch it again")
-    read = _unieval if name in UNIEVAL_FILES else _ctc
-    try:
-        return read(benchmark, raw)
-    except (KeyError, TypeError, AttributeError, ValueError) as problem:
-        detail = " ".join(str(problem).split())[:80]
-        raise InputError(f"not the authors' scores of {entry(name).title} ({detail})", path) from problem
+    scores: dict[str, Mapping[str, Floats]] = {}
+    for path, home in FILES[name]:
+        raw = RawFolder(find_folder(folder), home)
+        if home == _USR and raw.sha256(path) is None:
+            continue  # came later than the others: a folder fetched before still serves
+        if raw.sha256(path) not in (None, SHA256[path]):
+            raise InputError("not the file that the authors released (sha256 differs)", path, "fetch it again")
+        try:
+            scores |= _READERS[home](benchmark, raw, path)
+        except (KeyError, TypeError, AttributeError, ValueError) as problem:
+            detail = " ".join(str(problem).split())[:80]
+            raise InputError(f"not the authors' scores of {entry(name).title} ({detail})", path) from problem
+    return scores
 
 
-def _unieval(benchmark: Benchmark, raw: RawFolder) -> Scores:
-    rows = raw.json(UNIEVAL_FILES[benchmark.name])
+def _unieval(benchmark: Benchmark, raw: RawFolder, path: str) -> Scores:
+    rows = raw.json(path)
     _check_order(benchmark, rows, lambda row: row["system_output"])
     found = columns([row["predict_scores"] for row in rows])
     return {"UniEval": {_dimension(benchmark, name): values for name, values in found.items()}}
@@ -77,8 +94,8 @@ def _dimension(benchmark: Benchmark, name: str) -> str:
     return own_name(canonical(name), benchmark.ratings)
 
 
-def _ctc(benchmark: Benchmark, raw: RawFolder) -> Scores:
-    by_id = {f"{row['doc_id']}/{row['system_id']}": row["ctc"] for row in raw.jsonl(CTC_FILES[benchmark.name])}
+def _ctc(benchmark: Benchmark, raw: RawFolder, path: str) -> Scores:
+    by_id = {f"{row['doc_id']}/{row['system_id']}": row["ctc"] for row in raw.jsonl(path)}
     rows = [by_id[example.id] for example in benchmark.examples]
     pairs = dict.fromkeys((metric, dimension) for row in rows for dimension in row for metric in row[dimension])
     scores: dict[str, dict[str, Floats]] = {}
@@ -86,6 +103,19 @@ def _ctc(benchmark: Benchmark, raw: RawFolder) -> Scores:
         values = [row.get(dimension, {}).get(metric, np.nan) for row in rows]
         scores.setdefault(metric, {})[canonical(dimension)] = np.array(values, dtype=float)
     return scores
+
+
+def _usr(benchmark: Benchmark, raw: RawFolder, path: str) -> Scores:
+    """The three models' scores and the regression over them; the ground truth was not scored."""
+    by_id = {row["id"]: row for row in raw.jsonl(path)}
+    scores = {}
+    for metric in ("USR", "USR-MLM", "USR-DRc", "USR-DRf"):
+        values = np.array([by_id.get(example.id, {}).get(metric, np.nan) for example in benchmark.examples])
+        scores[metric] = dict.fromkeys(benchmark.dimensions, values)
+    return scores
+
+
+_READERS: Mapping[str, Callable[[Benchmark, RawFolder, str], Scores]] = {_UNIEVAL: _unieval, _CTC: _ctc, _USR: _usr}
 
 
 def _check_order(benchmark: Benchmark, rows: list[Any], output: Callable[[Any], str]) -> None:

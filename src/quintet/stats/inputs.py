@@ -72,6 +72,16 @@ class Ratings:
         keep = np.array([name not in systems for name in self.systems])
         return self.take(np.flatnonzero(keep))
 
+    def unanimous(self, dimension: str) -> Ratings:
+        """The items that several people rated in `dimension` and all alike (GRUEN, Table 9)."""
+        table = self.single_ratings(dimension)
+        if table is None:
+            raise InputError(f"who agrees on {dimension} cannot be told: there are no single ratings")
+        given = np.isfinite(table)
+        lowest = np.where(given, table, np.inf).min(axis=1)
+        alike = np.where(given, table, -np.inf).max(axis=1) == lowest
+        return self.take(np.flatnonzero(alike & (given.sum(axis=1) > 1)))
+
     def take(self, places: npt.NDArray[np.intp]) -> Ratings:
         def some(names: Names | None) -> Names | None:
             return None if names is None else [names[i] for i in places]

@@ -352,5 +352,23 @@ def draw_scatters(
     return written
 
 
+def draw_pairs(pairs: Sequence[tuple[str, float, float]], title: str, folder: str | Path, name: str) -> list[Path]:
+    """Two bars for each label: a figure as printed, and ours."""
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        places = np.arange(len(pairs))
+        for column, (label, colour) in enumerate((("printed", COLOURS[1]), ("ours", COLOURS[0])), start=1):
+            axes.barh(places + 0.4 * column - 0.6, [pair[column] for pair in pairs], 0.38, color=colour, label=label)
+        axes.set_yticks(places, [pair[0] for pair in pairs])
+        axes.invert_yaxis()
+        axes.axvline(0.0, color=INK, linewidth=0.6)
+        axes.legend(frameon=False)
+        axes.set_title(textwrap.fill(title, 90))
+
+    height = 1.0 + 0.24 * len(pairs)
+    return [draw(Path(folder) / f"{_file_name(name)}{suffix}", (7.0, height), paint) for suffix in SUFFIXES]
+
+
 def _file_name(text: str) -> str:
     return "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in text.replace("/", "-"))

@@ -56,6 +56,8 @@ class Study:
     dimensions: tuple[str, ...] = ()
     """Empty: all that people rated."""
     exclude_systems: tuple[str, ...] = ()
+    unanimous: str = ""
+    """Only the items whose raters all agree in this dimension."""
     interval_of: str = "spearman"
     resample: str | None = None
     """What the bootstrap draws again: items, documents, systems or both; `None`: what suits the level."""
@@ -81,7 +83,17 @@ class Study:
         return _Run.of(self, ratings, scores).records()
 
 
-_IN_SIGNATURE = ("level", "variant", "exclude_systems", "nan", "interval_of", "resamples", "confidence", "seed")
+_IN_SIGNATURE = (
+    "level",
+    "variant",
+    "exclude_systems",
+    "unanimous",
+    "nan",
+    "interval_of",
+    "resamples",
+    "confidence",
+    "seed",
+)
 
 
 def judge(
@@ -122,6 +134,7 @@ class _Run:
         _check(study, scores)
         dimensions = study.dimensions or ratings.dimensions
         kept = ratings.without(study.exclude_systems)
+        kept = kept.unanimous(study.unanimous) if study.unanimous else kept
         layout = kept.layout()
         layout.check(study.level)
         if study.resamples:
@@ -168,7 +181,11 @@ class _Run:
     def _signature(self, scores: str, dimension: str) -> str:
         """The scores' own signature (or the metric's name), then what was done with them."""
         told = {f.name: getattr(self.study, f.name) for f in dataclasses.fields(Study) if f.name in _IN_SIGNATURE}
-        told = {"dimension": dimension, **{k: v for k, v in told.items() if v != ()}, "resampled": self._unit or "none"}
+        told = {
+            "dimension": dimension,
+            **{k: v for k, v in told.items() if v not in ((), "") or k == "variant"},
+            "resampled": self._unit or "none",
+        }
         return f"{scores} on {signature(self.study.set or 'ratings', told, 1, {}, __version__)}"
 
     def _pairs(self) -> list[tuple[int, int]]:

@@ -9,15 +9,31 @@ from quintet.text.tokens import words
 
 GO, EOS, NO_FACT = "_go", "_eos", "_nofact"
 _CLITIC = re.compile(r"(?i)^(.+?)(n['’]t|['’](?:s|m|d|ll|re|ve))$")
+_LONE = re.compile(r"(?i)(?<!\S)(?:[.,!?;:]|n['’]t|['’](?:s|m|d|ll|re|ve))(?!\S)")
+"""A mark or the tail of a contraction between blanks: nobody writes so, tokenizers do."""
 
 
 def spaced(text: str) -> str:
-    """Lower-case tokens with single blanks, contractions cut as spaCy does: `do n't`, `it 's`."""
+    """Lower-case tokens with single blanks, contractions cut as spaCy does: `do n't`, `it 's`.
+
+    A text that has been through a tokenizer, as USR's released data have, keeps its tokens.
+    """
+    lower = " ".join(text.lower().split())
+    if _LONE.search(lower):
+        return lower
     out: list[str] = []
-    for piece in words(text.lower(), punctuation=True):
+    for piece in words(lower, punctuation=True):
         match = _CLITIC.match(piece.text)
         out += match.groups() if match else [piece.text]
     return " ".join(out)
+
+
+def csv_field(text: str) -> str:
+    """A field of the released DR files as the model saw it: written by a CSV writer, read by one that knows no quotes.
+
+    Fields that hold a quotation mark therefore stand in quotes, with their own marks doubled.
+    """
+    return '"' + text.replace('"', '""') + '"' if '"' in text else text
 
 
 def fact_words(fact: str) -> str:

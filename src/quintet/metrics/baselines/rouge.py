@@ -13,7 +13,14 @@ from quintet.core.example import Example
 from quintet.core.metric import Metric, Row
 from quintet.core.score import Score, Span
 from quintet.errors import InputError
-from quintet.metrics.baselines.references import Reference, best_reference, harmonic_mean
+from quintet.metrics.baselines import coco
+from quintet.metrics.baselines.references import (
+    Reference,
+    best_reference,
+    harmonic_mean,
+    no_reference,
+    references,
+)
 from quintet.text.ngrams import ngrams
 from quintet.text.overlap import common_subsequence_pairs
 from quintet.text.porter import stem
@@ -30,6 +37,8 @@ class Rouge(Metric):
     stem: bool = False
     tokenizer: Literal["rouge-score", "words"] = "rouge-score"
     """rouge-score knows a-z and 0-9 only; `words` serves every script."""
+    protocol: Literal["rouge-score", "coco"] = "rouge-score"
+    """coco: rougeL as nlg-eval computes it, which USR's tables quote: white-space words, recall weighed by 1.2."""
 
     name = "rouge"
     paper = "Lin 2004"
@@ -40,14 +49,25 @@ class Rouge(Metric):
     def __post_init__(self) -> None:
         if not re.fullmatch("rouge[1-4L]", self.variant):
             raise InputError(f"no such variant {self.variant!r}", "rouge", "choose rouge1 to rouge4 or rougeL")
+        if self.protocol == "coco" and self.variant != "rougeL":
+            raise InputError(f"coco has no {self.variant}", "rouge", "its only ROUGE is rougeL")
 
     def _score(self, examples: Sequence[Example]) -> list[Row]:
         return [{"rouge": self._score_one(example)} for example in examples]
 
     def _score_one(self, example: Example) -> Score:
+        if self.protocol == "coco":
+            return self._coco(example)
         output = self._tokens(example.output)
         found = best_reference(example, lambda reference: self._against(output, reference), lambda s: s.parts["f"])
         return found if not found.parts else Score(found.parts[self.part], found.spans, found.parts)
+
+    def _coco(self, example: Example) -> Score:
+        known = [reference.text for reference in references(example)]
+        if not known:
+            return no_reference(0.0)
+        parts = dict(zip("fpr", coco.rouge_l(example.output, known), strict=True))
+        return Score(parts[self.part], parts=parts)
 
     def _against(self, output: list[Piece], reference: Reference) -> Score:
         other = self._tokens(reference.text)

@@ -11,6 +11,7 @@ from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.metric import Metric, Row
 from quintet.core.score import EMPTY_OUTPUT, Score
+from quintet.metrics.baselines import coco
 from quintet.metrics.baselines.references import no_reference, references
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ class Bleu(Metric):
     """For floor (0.1) and add-k (1)."""
     tokenizer: str = "13a"
     lowercase: bool = False
+    protocol: Literal["sacrebleu", "coco"] = "sacrebleu"
+    """coco: as nlg-eval computes it, which USR's tables quote; smoothing, tokenizer and lower case are then its own."""
 
     name = "bleu"
     paper = "Papineni et al. 2002; Post 2018"
@@ -38,6 +41,8 @@ class Bleu(Metric):
     )
 
     def _score(self, examples: Sequence[Example]) -> list[Row]:
+        if self.protocol == "coco":
+            return [{"bleu": self._coco(example)} for example in examples]
         scorer = _bleu(self)
         return [{"bleu": self._score_one(scorer, example)} for example in examples]
 
@@ -49,6 +54,14 @@ class Bleu(Metric):
         parts = {f"precision-{n}": float(p) for n, p in enumerate(found.precisions, 1)}
         # Rounding lets a perfect match exceed 100 by 1e-14.
         return Score(min(float(found.score), 100.0), parts={**parts, "brevity": float(found.bp)})
+
+    def _coco(self, example: Example) -> Score:
+        known = [reference.text for reference in references(example)]
+        if not known:
+            return no_reference(0.0)
+        value, precisions, brevity = coco.bleu(example.output, known, self.order)
+        parts = {f"precision-{n}": 100.0 * p for n, p in enumerate(precisions, 1)}
+        return Score(100.0 * value, parts={**parts, "brevity": brevity})
 
 
 @dataclass(frozen=True)

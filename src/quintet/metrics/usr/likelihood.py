@@ -12,7 +12,7 @@ from quintet.core.example import Example
 from quintet.core.metric import Row
 from quintet.core.score import EMPTY_OUTPUT, Score, Span
 from quintet.metrics.role_metric import BLIND_GUESS, RoleMetric, cut_of
-from quintet.metrics.usr.inputs import MLM_MODEL, MlmMode, masked_line
+from quintet.metrics.usr.inputs import MLM_MODEL, Mode, masked_line
 from quintet.models.roles import TokenScores
 from quintet.text.tokens import whitespace_words
 
@@ -22,13 +22,14 @@ NO_HISTORY = "no history"
 @dataclass(frozen=True)
 class MaskedLikelihood(RoleMetric):
     model: str = MLM_MODEL
-    mode: MlmMode = "quintet"
+    mode: Mode = "quintet"
     """quintet: mean over the response's sub-words. paper: their sum. released: mean over the last `window` ids,
     context included. dialeval: the same on DialEvalMetrics' context."""
     window: int = 100
     """Ids that the released code looks at, special tokens included."""
 
     name = "usr-mlm"
+    version = 2
     paper = "Mehri & Eskenazi 2020"
     model_role = "masked-lm"
     dimensions = (

@@ -13,7 +13,7 @@ from quintet.core.metric import Metric, Row
 from quintet.core.score import EMPTY_OUTPUT, Score
 from quintet.errors import UnknownName, UserError
 from quintet.metrics.role_metric import RoleComposite, weights_identity
-from quintet.metrics.usr.inputs import CONTEXT_MODEL, FACT_MODEL, MLM_MODEL, PairMode
+from quintet.metrics.usr.inputs import CONTEXT_MODEL, FACT_MODEL, MLM_MODEL, Mode
 from quintet.metrics.usr.likelihood import MaskedLikelihood
 from quintet.metrics.usr.retrieval import DialogueRetrieval, FactRetrieval
 
@@ -30,7 +30,7 @@ class Usr(RoleComposite):
     model_mlm: str = MLM_MODEL
     model_context: str = CONTEXT_MODEL
     model_fact: str = FACT_MODEL
-    mode: PairMode = "quintet"
+    mode: Mode = "quintet"
     """Handed to the sub-metrics."""
     weights: str = AUTO
     """usr/topical-chat, usr/personachat: as published. usr/bundled, usr/bundled-personachat: the published weights with
@@ -38,6 +38,7 @@ class Usr(RoleComposite):
     usr/bundled on the bundled models, usr/topical-chat on others."""
 
     name = "usr"
+    version = 2
     paper = "Mehri & Eskenazi 2020"
     model_roles: ClassVar[Mapping[str, str]] = {
         "model_mlm": "masked-lm",

@@ -10,7 +10,7 @@ from quintet.core.example import Example
 from quintet.core.metric import Row
 from quintet.core.score import Score
 from quintet.metrics.role_metric import RoleMetric, cut_of, probability
-from quintet.metrics.usr.inputs import CONTEXT_MODEL, FACT_MODEL, PairMode, context_pair, fact_pair, has_fact
+from quintet.metrics.usr.inputs import CONTEXT_MODEL, FACT_MODEL, Mode, context_pair, fact_pair, has_fact
 from quintet.metrics.usr.likelihood import NO_HISTORY
 from quintet.models.roles import Limits
 
@@ -26,13 +26,15 @@ class DialogueRetrieval(RoleMetric):
     """DR(x=c)."""
 
     model: str = CONTEXT_MODEL
-    mode: PairMode = "quintet"
-    """quintet: texts as they stand. released: `_go`/`_eos` strings, 128 sub-words. dialeval: DialEvalMetrics' context
-    of 52 words, which also stands in for a missing fact."""
+    mode: Mode = "quintet"
+    """quintet: texts as they stand. released: `_go`/`_eos` strings of the last turn and the fact, 128 sub-words, texts
+    with quotation marks as a CSV writer quotes them. paper: the whole history and the fact. dialeval: DialEvalMetrics'
+    context of 52 words, which also stands in for a missing fact."""
     turns: int = 1
     """How many of the last turns are shown in mode quintet."""
 
     name = "usr-dr-context"
+    version = 2
     paper = "Mehri & Eskenazi 2020"
     model_role = "pair-classifier"
     reads = ("context",)
@@ -58,9 +60,10 @@ class FactRetrieval(RoleMetric):
     """DR(x=f)."""
 
     model: str = FACT_MODEL
-    mode: PairMode = "quintet"
+    mode: Mode = "quintet"
 
     name = "usr-dr-fact"
+    version = 2
     paper = "Mehri & Eskenazi 2020"
     model_role = "pair-classifier"
 
