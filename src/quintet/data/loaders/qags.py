@@ -1,8 +1,8 @@
 """QAGS (Wang et al. 2020): is each sentence of the summary consistent with the article? Three workers, yes or no.
 
 The rating is the share of sentences that a majority called consistent; an annotator's is the share they said yes to.
-Variants: `original` text; `unieval` and `ctc`, the texts that these two scored. The ratings are the same; CTC's
-file has the sentences of most CNN/DailyMail summaries in another order.
+Variants: `original` text; `unieval` and `ctc`, the texts that these two scored. The ratings are the same. UniEval's file
+gives the document as the reference, too; CTC's has the sentences of most CNN/DailyMail summaries in another order.
 """
 
 from __future__ import annotations
@@ -30,7 +30,14 @@ def read(raw: RawFolder, name: str, variant: str) -> Rated:
         other = raw.json(f"qags/qags_{part}_ctc.json")
         texts = [(row["summary"], row["document"]) for row in other]
     examples = tuple(
-        Example(output, source, id=f"{n:03d}", system=system, group=f"{n:03d}")
+        Example(
+            output,
+            source,
+            references=(source,) if variant == "unieval" else (),
+            id=f"{n:03d}",
+            system=system,
+            group=f"{n:03d}",
+        )
         for n, (output, source) in enumerate(texts)
     )
     judged = [row["summary_sentences"] for row in rows]
