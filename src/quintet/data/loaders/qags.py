@@ -1,8 +1,9 @@
 """QAGS (Wang et al. 2020): is each sentence of the summary consistent with the article? Three workers, yes or no.
 
 The rating is the share of sentences that a majority called consistent; an annotator's is the share they said yes to.
-Variants: `original` text; `unieval` and `ctc`, the texts that these two scored. The ratings are the same. UniEval's file
-gives the document as the reference, too; CTC's has the sentences of most CNN/DailyMail summaries in another order.
+Variants: `original` text; `unieval` and `ctc`, the texts that these two scored. The ratings are the same. UniEval's
+file gives the document as the reference, too; CTC's has the sentences of most CNN/DailyMail summaries in another
+order.
 """
 
 from __future__ import annotations
