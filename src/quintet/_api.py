@@ -71,7 +71,7 @@ def score(
         plan = make_plan(task, dims, metrics, items.present, model, task_file, fast=fast, calibration=calibration)
         with closing(open_store(cache)) as store:
             rows = list(stream(plan, items, store, skip_bad=skip_bad, executor=open_executor(workers, engine)))
-    return Result(rows, plan.described, plan.left_out)
+    return Result(rows, plan.described, plan.left_out, items.columns.line())
 
 
 def make_plan(

@@ -11,6 +11,7 @@ import pytest
 
 from quintet.errors import InputError, MissingField, UnknownName
 from quintet.io.columns import detect_columns, identity_columns, parse_columns, to_example
+from quintet.io.dialects import paths_of
 from quintet.io.records import Position
 
 
@@ -31,13 +32,14 @@ def found(names: str, task: str | None = None, explicit: str | None = None) -> d
         ("Hugging Face", None, "predictions references", {"output": "predictions", "references": ("references",)}),
         ("Hugging Face", None, "prediction reference", {"output": "prediction", "references": ("reference",)}),
         ("deepeval", "summarization", "input actual_output expected_output retrieval_context",
-         {"output": "actual_output", "source": "input", "references": ("expected_output",),
-          "context": "retrieval_context"}),
+         {"output": "actual_output", "source": "retrieval_context", "references": ("expected_output",),
+          "question": "input", "contexts": "retrieval_context"}),
         ("deepeval", "dialogue", "input actual_output expected_output context retrieval_context",
          {"output": "actual_output", "history": "input", "references": ("expected_output",),
-          "context": "retrieval_context"}),
+          "context": "retrieval_context", "question": "input", "contexts": "retrieval_context"}),
         ("deepeval", "fact", "input actual_output retrieval_context",
-         {"output": "actual_output", "source": "retrieval_context"}),
+         {"output": "actual_output", "source": "retrieval_context", "question": "input",
+          "contexts": "retrieval_context"}),
         ("MLflow", None, "inputs outputs expectations",
          {"output": "outputs", "source": "inputs", "references": ("expectations",)}),
         ("CTC", "summarization", "hypo doc refs", {"output": "hypo", "source": "doc", "references": ("refs",)}),
@@ -188,7 +190,9 @@ def test_objects_as_mlflow_has_them():
         "expectations": {"expected_response": "you", "guidelines": ["be kind"]},
     }
     made = example(row)
-    assert (made.output, made.source, made.references) == ("me", "who?", ("you",))
+    assert (made.output, made.source, made.references) == ("me", None, ("you",))
+    looked_into = detect_columns(row, paths=frozenset(paths_of(row)))
+    assert to_example(row, looked_into, 1).question == "who?"
     talk = {"inputs": {"messages": [{"role": "user", "content": "hi"}]}, "outputs": "ho"}
     assert example(talk, "dialogue").history == ("hi",)
     assert example(row, None, "source=expectations.guidelines").source == "be kind"

@@ -48,13 +48,14 @@ def explain(
     """Shows one example of FILE: its texts, each score, and the words, sentences or pairs behind it."""
     from quintet.io.items import open_items
 
-    if (id is None) == (row is None):
-        raise InputError("which example is not said", file, "give either --id ID or --row NUMBER")
+    if id is not None and row is not None:
+        raise InputError("both --id and --row were given", file, "give one of them")
     with open_items(file, input_format, task, columns, skip_bad=True) as items:
+        screen.say_columns(items.columns.line())
         plan = api.make_plan(
             task, options.names(dims), metric, items.present, model, task_file, fast=fast, calibration=calibration
         )
-        chosen = _by_id(items, id, file) if id is not None else _by_row(items, row or 1, file)
+        chosen = _by_id(items, id, file) if id is not None else _by_row(items, row, file)
     with closing(api.open_store(options.cache_choice(cache, no_cache))) as store:
         (scored,) = api.stream(plan, [chosen], store)
     _show(scored, plan)
@@ -80,14 +81,21 @@ def _by_id(items: Iterable[Item], id: str, file: str) -> Item:
     return next(iter(found.values()))
 
 
-def _by_row(items: Iterable[Item], row: int, file: str) -> Item:
-    count = 0
+def _by_row(items: Iterable[Item], row: int | None, file: str) -> Item:
+    """Without a number, the only row there is."""
+    count, found = 0, None
     for count, item in enumerate(items, 1):
-        if count == row:
-            if item.example is None:
-                raise InputError(item.problem, f"{file}, row {row}")
-            return item
-    raise InputError(f"there is no row {row}, only {count}", file)
+        if count == (row or 1):
+            found = item
+        if found is not None and count == (row or 2):
+            break
+    if row is None and count > 1:
+        raise InputError("has several rows", file, "say which with --id ID or --row NUMBER")
+    if found is None:
+        raise InputError(f"there is no row {row or 1}, only {count}", file)
+    if found.example is None:
+        raise InputError(found.problem, f"{file}, row {row or 1}")
+    return found
 
 
 def _show(scored: Scored, plan: Plan) -> None:

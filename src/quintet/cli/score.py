@@ -76,6 +76,7 @@ def score(
     if limit is not None and out is not None and _over(out, file):
         raise InputError("--limit would drop the other rows of the input", out, "name another file with --out")
     with open_items(file, input_format, task, columns, skip_bad=skip_bad, limit=limit) as items:
+        screen.say_columns(items.columns.line())
         plan = api.make_plan(
             task, options.names(dims), metric, items.present, model, task_file, fast=fast, calibration=calibration
         )

@@ -169,6 +169,11 @@ def _sort_key(score: Score) -> tuple[bool, float]:
     return (not score.spans, math.inf if score.missing else score.value)
 
 
+def say_columns(line: str) -> None:
+    """Which column became which field: a wrong reading must be seen before its scores are believed."""
+    console(stderr=True).print(f"columns: {line}", markup=False, soft_wrap=True)
+
+
 @contextmanager
 def progress(total: int | None, what: str) -> Iterator[Any]:
     """A bar with rate and time left on standard error; silent where that is no terminal."""

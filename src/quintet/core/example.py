@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 VISIBLE = re.compile(r"[^\s\x00]")
-FIELDS = ("output", "source", "context", "references", "history")
+FIELDS = ("output", "source", "context", "references", "history", "question", "contexts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Example:
 
     output: str
     source: str | None = None
-    """What the output was made from: a document, a meaning representation, the text to rewrite."""
+    """What the output was made from: a document, passages, a meaning representation, the text to rewrite."""
     context: str | None = None
     """Knowledge that the output may use: the fact of a dialogue turn."""
     references: tuple[str, ...] = ()
@@ -29,6 +29,10 @@ class Example:
     system: str | None = None
     group: str | None = None
     """What outputs of the same input share (a document id); correlations `by document` group by it."""
+    question: str | None = None
+    """What was asked, where the output is to answer it."""
+    contexts: tuple[str, ...] | None = None
+    """The passages that were retrieved for the question, best first; together they are the source."""
 
     def has(self, field: str) -> bool:
         value = getattr(self, field)

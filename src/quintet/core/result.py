@@ -37,6 +37,8 @@ class Result:
     """By label: question, range, direction and signature."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Dimensions of the task that were not scored, and why."""
+    read_as: str = ""
+    """Which column of the input became which field: `output=answer, source=contexts (ragas)`."""
 
     @property
     def signatures(self) -> dict[str, str]:

@@ -9,10 +9,23 @@ from typing import Any
 
 from quintet.core.example import Example
 from quintet.errors import InputError, MissingField, UnknownName
-from quintet.io.aliases import LONE_CONTEXT, LONE_TEXT, NUMBERED_REFERENCE, PREFERRED, claims, plain_name
+from quintet.io.dialects import (
+    ASKED,
+    LONE_CONTEXT,
+    LONE_TEXT,
+    NUMBERED_REFERENCE,
+    PREFERRED,
+    STRENGTHS,
+    Dialect,
+    fitting,
+    pair_of,
+    paths_of,
+    plain_name,
+    wishes,
+)
 from quintet.io.values import texts, turns, value_at, whole_text
 
-TEXT_FIELDS = ("output", "source", "context", "references", "history")
+TEXT_FIELDS = ("output", "source", "context", "references", "history", "question", "contexts")
 FIELDS = (*TEXT_FIELDS, "id", "system", "group")
 REFERENCE_SEPARATOR = "|||"
 """Between references on one line of CTC's line-aligned files, and only there."""
@@ -30,6 +43,8 @@ class ColumnMap:
     references: tuple[str, ...] = ()
     """Several columns may hold one reference each."""
     history: str | None = None
+    question: str | None = None
+    contexts: str | None = None
     id: str | None = None
     system: str | None = None
     group: str | None = None
@@ -39,6 +54,15 @@ class ColumnMap:
     empty_is_missing: bool = False
     """CSV, TSV and plain lines cannot say null: there an empty cell is missing, except in the output."""
     reference_separator: str | None = None
+    dialect: str = ""
+    """The tool whose files look like this one."""
+    paths: frozenset[str] = frozenset()
+    """What the first rows hold inside their cells; told dialects apart."""
+
+    def line(self) -> str:
+        """`output=answer, source=contexts (ragas)`: what every run says of its input."""
+        read = [f"{field}={'+'.join([c] if isinstance(c, str) else c)}" for field, c in self.as_dict().items()]
+        return ", ".join(read) + (f" ({self.dialect})" if self.dialect else "")
 
     def as_dict(self) -> dict[str, str | tuple[str, ...]]:
         """The fields that were found, for messages."""
@@ -76,25 +100,26 @@ def detect_columns(
     where: str = "",
     empty_is_missing: bool = False,
     reference_separator: str | None = None,
+    paths: frozenset[str] = frozenset(),
 ) -> ColumnMap:
     """The column of each field. Raises if a named column is not there, if two columns claim one field, or if there
-    is no output."""
+    is no output. `paths` are those inside the cells (dialects.paths_of)."""
     names = list(dict.fromkeys(names))
     settled = parse_columns(explicit)
     for columns in settled.values():
         for column in columns:
-            if column not in names and column.partition(".")[0] not in names:
+            if column not in names and _top(column) not in names:
                 raise UnknownName("column", column, names)
     taken = {column for columns in settled.values() for column in columns}
     free = [name for name in names if name not in taken]
-    found: dict[str, tuple[str, ...]] = _recognised_texts(free, task, set(settled), where)
-    found |= _recognised_labels(free)
-    found |= settled
+    dialect, found = _recognised_dialect(free, paths.union(names), task, set(settled), where)
+    inside = {_top(column) for columns in found.values() for column in columns}
+    rest = [name for name in free if name not in inside]
+    found = _recognised_texts(rest, task, {*settled, *found}, where, bool(dialect)) | found
+    found = _recognised_labels(rest) | found | settled
+    found = _asked_or_given(found, task, set(settled))
     if "output" not in found:
-        if not names:
-            raise InputError("has no rows, or rows without columns", where, "give at least one row with an output")
-        listed = ", ".join(names[:20])
-        raise InputError(f"no column looks like the output (columns: {listed})", where, "pass --columns output=COLUMN")
+        raise _no_output(names, where)
     single = {field: found[field][0] for field in FIELDS if field in found and field != "references"}
     return ColumnMap(
         **single,
@@ -103,7 +128,88 @@ def detect_columns(
         explicit=tuple(settled.items()),
         empty_is_missing=empty_is_missing,
         reference_separator=reference_separator,
+        dialect=dialect,
+        paths=paths,
     )
+
+
+def _top(path: str) -> str:
+    """The column that a path starts from."""
+    return path.partition(".")[0].partition(":")[0]
+
+
+def _no_output(names: list[str], where: str) -> InputError:
+    if not names:
+        return InputError("has no rows, or rows without columns", where, "give at least one row with an output")
+    if pair := pair_of(names):
+        what = f"columns {pair[0]!r} and {pair[1]!r} are two outputs of one input"
+        return InputError(what, where, f"compare them with quintet prefer, or pass --columns output={pair[0]}")
+    listed = ", ".join(names[:20])
+    return InputError(f"no column looks like the output (columns: {listed})", where, "pass --columns output=COLUMN")
+
+
+def _recognised_dialect(
+    names: list[str], paths: frozenset[str], task: str | None, settled: set[str], where: str
+) -> tuple[str, dict[str, tuple[str, ...]]]:
+    """The fields of the tool whose files look like this. Two readings that differ are refused."""
+    free = set(names)
+    known = [path for path in paths if _top(path.replace("@", ":")) in free]
+    fits = fitting(known)
+    if not fits:
+        return "", {}
+    readings: list[dict[str, tuple[str, ...]]] = [
+        {f: (path,) for f, path in fields.items() if f not in settled} for _, fields in fits
+    ]
+    if "output" not in settled:
+        others = [name for name in names if _is_clear_output(name, task)]
+        rivals = [name for name in others if all(_top(r["output"][0]) != name for r in readings)]
+        if rivals:
+            raise _two_readings(fits[0][0], readings[0]["output"][0], "output", rivals[0], where)
+    for (other, _), reading in zip(fits[1:], readings[1:], strict=True):
+        for field in ("output", "source", "contexts", "question"):
+            here, there = readings[0].get(field), reading.get(field)
+            if here and there and here != there:
+                raise _two_readings(fits[0][0], here[0], field, there[0], where, other)
+    if task == "dialogue":
+        for field, of_tool in (("history", "question"), ("context", "contexts")):
+            if of_tool in readings[0] and field not in {*readings[0], *settled}:
+                readings[0][field] = readings[0][of_tool]
+    return fits[0][0].name, readings[0]
+
+
+def _is_clear_output(name: str, task: str | None) -> bool:
+    return any(wish.field == "output" and wish.strength == STRENGTHS["clear"] for wish in wishes(name, task))
+
+
+def _two_readings(
+    dialect: Dialect, path: str, field: str, rival: str, where: str, other: Dialect | None = None
+) -> InputError:
+    second = f"{rival} ({other.name})" if other else rival
+    what = f"the {field} could be {path} (as {dialect.name} has it) or {second}"
+    return InputError(what, where, f"say which: --columns {field}={path} or --columns {field}={rival}")
+
+
+def _asked_or_given(
+    found: dict[str, tuple[str, ...]], task: str | None, settled: set[str]
+) -> dict[str, tuple[str, ...]]:
+    """What was asked is never the source where there is something to answer from; a dialogue takes both its own way."""
+    contexts, context, source = found.get("contexts"), found.get("context"), found.get("source")
+    if task == "dialogue":
+        return found
+    if contexts is None and context and plain_name(context[0]) in LONE_CONTEXT and "context" not in settled:
+        contexts = context
+    if contexts is None or "source" in settled:
+        return found
+    asked = source is not None and plain_name(source[0]) in ASKED
+    if source is None or asked:
+        if source is not None:
+            found.setdefault("question", source)
+        found |= {"source": contexts, "contexts": contexts}
+        if context == contexts:
+            del found["context"]
+    else:
+        found.setdefault("context", contexts)
+    return found
 
 
 def identity_columns() -> ColumnMap:
@@ -117,17 +223,22 @@ def to_example(row: Mapping[str, Any], columns: ColumnMap, position: Any, task: 
     number = getattr(position, "row", position)
     where = str(position) if hasattr(position, "row") else f"row {position}"
     if not columns.names.issuperset(row):
-        columns = _widened(columns, tuple(sorted(columns.names.union(map(str, row)))), task)
+        columns = _widened(columns, tuple(sorted(columns.names.union(map(str, row)))), task, frozenset(paths_of(row)))
     cell = _Cells(row, columns, where)
     identity = whole_text(cell.value(columns.id), "id", where) or str(number)
     output = whole_text(cell.value(columns.output, keep_empty=True), "output", where)
     if output is None:
         raise MissingField("output", identity, "every dimension")
     history = cell.value(columns.history)
+    contexts = cell.contexts()
+    passages = None if contexts is None else "\n".join(contexts)
+    same = columns.contexts is not None
     return Example(
         output=output,
-        source=whole_text(cell.value(columns.source), "source", where),
-        context=whole_text(cell.value(columns.context), "context", where),
+        source=passages if same and columns.source == columns.contexts else cell.text(columns.source, "source"),
+        context=passages if same and columns.context == columns.contexts else cell.text(columns.context, "context"),
+        question=cell.text(columns.question, "question"),
+        contexts=contexts,
         references=cell.references(),
         history=None if history is None else turns(history, where),
         id=identity,
@@ -149,6 +260,13 @@ class _Cells:
         missing = self.columns.empty_is_missing and value == "" and not keep_empty
         return None if missing else value
 
+    def text(self, column: str | None, field: str) -> str | None:
+        return whole_text(self.value(column), field, self.where)
+
+    def contexts(self) -> tuple[str, ...] | None:
+        value = self.value(self.columns.contexts)
+        return None if value is None else tuple(texts(value, "contexts", self.where))
+
     def references(self) -> tuple[str, ...]:
         found: list[str] = []
         for column in self.columns.references:
@@ -160,7 +278,7 @@ class _Cells:
 
 
 @lru_cache(maxsize=256)
-def _widened(columns: ColumnMap, names: tuple[str, ...], task: str | None) -> ColumnMap:
+def _widened(columns: ColumnMap, names: tuple[str, ...], task: str | None, paths: frozenset[str]) -> ColumnMap:
     """Rows of JSON may bring columns that the first rows lacked."""
     return detect_columns(
         names,
@@ -168,21 +286,25 @@ def _widened(columns: ColumnMap, names: tuple[str, ...], task: str | None) -> Co
         dict(columns.explicit),
         empty_is_missing=columns.empty_is_missing,
         reference_separator=columns.reference_separator,
+        paths=columns.paths | paths,
     )
 
 
-def _recognised_texts(names: list[str], task: str | None, settled: set[str], where: str) -> dict[str, tuple[str, ...]]:
+def _recognised_texts(
+    names: list[str], task: str | None, settled: set[str], where: str, known: bool = False
+) -> dict[str, tuple[str, ...]]:
+    """By name alone. In a file of a `known` tool a field that two other columns could be is left out."""
     numbered = sorted(
         (int(match.group(1)), name) for name in names if (match := NUMBERED_REFERENCE.match(plain_name(name)))
     )
     found: dict[str, tuple[str, ...]] = {}
     if numbered and "references" not in settled:
         found["references"] = tuple(name for _, name in numbered)
-    wishes = {name: claims(name, task) for name in names}
+    wished = {name: wishes(name, task) for name in names}
     for turn in range(2):  # a column that loses its first wish may get its second
         bids: dict[str, list[tuple[int, str]]] = {}
         given = {column for columns in found.values() for column in columns}
-        for name, wish in wishes.items():
+        for name, wish in wished.items():
             if name not in given and turn < len(wish) and wish[turn].field not in settled:
                 bids.setdefault(wish[turn].field, []).append((wish[turn].strength, name))
         for field, offers in bids.items():
@@ -191,6 +313,8 @@ def _recognised_texts(names: list[str], task: str | None, settled: set[str], whe
             strongest = max(strength for strength, _ in offers)
             winners = [name for strength, name in offers if strength == strongest]
             if len(winners) > 1 or (field in found and field == "references"):
+                if known:
+                    continue
                 rivals = [*found.get(field, ()), *winners][:2]
                 raise _ambiguous(field, rivals, where)
             found[field] = (winners[0],)
@@ -219,4 +343,4 @@ def _recognised_labels(names: list[str]) -> dict[str, tuple[str, ...]]:
 
 def _ambiguous(field: str, rivals: list[str], where: str) -> InputError:
     what = f"columns {rivals[0]!r} and {rivals[1]!r} could both be the {field}"
-    return InputError(what, where, f"say which with --columns {field}={rivals[0]}")
+    return InputError(what, where, f"say which: --columns {field}={rivals[0]} or --columns {field}={rivals[1]}")

@@ -15,9 +15,11 @@ from typing import Any
 
 from quintet.errors import InputError
 from quintet.io.bounds import ROW
+from quintet.io.dialects import unwrapped
 from quintet.io.jsonl import parse_object, parse_row
 from quintet.io.records import BadRow, Position, Record, RowItem
 from quintet.io.streams import decode, read_chunk, without_bom
+from quintet.io.values import is_messages
 
 # Outside strings only brackets, commas and quotes matter; inside, the next quote or escape.
 _OUTSIDE = re.compile(rb'["{}\[\],]')
@@ -38,9 +40,12 @@ class Segment:
 def read_json(stream: io.BufferedReader, name: str, skip_bad: bool) -> Iterator[RowItem]:
     segments = _segments(stream, name)
     start = [segment for _, segment in zip(range(2), segments, strict=False)]
-    columns = _as_columns(start[0]) if len(start) == 1 else None
-    if columns is not None:
-        yield from _rows_of_columns(columns, name)
+    whole = _as_document(start[0]) if len(start) == 1 else None
+    if whole is not None and all(isinstance(value, list) for value in whole.values()) and not is_chat(whole):
+        yield from _rows_of_columns(whole, name)
+        return
+    if whole is not None and (rows := unwrapped(whole)) is not None:
+        yield from (Record(Position(row, name), values) for row, values in enumerate(rows, start=1))
         return
     for row, segment in enumerate(chain(start, segments), start=1):
         found = parse_row(segment.content, segment.offset, Position(row, name, segment.line), skip_bad)
@@ -50,13 +55,16 @@ def read_json(stream: io.BufferedReader, name: str, skip_bad: bool) -> Iterator[
         yield found
 
 
-def _as_columns(segment: Segment) -> dict[str, list[Any]] | None:
-    """One object whose values are all lists: `{"predictions": […], "references": […]}`."""
+def _as_document(segment: Segment) -> dict[str, Any] | None:
+    """A file of one object may be one row, columns (`{"predictions": […], "references": […]}`) or rows below a key."""
     try:
-        whole = parse_object(decode(segment.content, segment.offset))
+        return parse_object(decode(segment.content, segment.offset)) or None
     except ValueError:
         return None
-    return whole if whole and all(isinstance(value, list) for value in whole.values()) else None
+
+
+def is_chat(document: dict[str, Any]) -> bool:
+    return any(is_messages(value) for value in document.values())
 
 
 def _rows_of_columns(columns: dict[str, list[Any]], name: str) -> Iterator[RowItem]:

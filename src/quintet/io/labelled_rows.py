@@ -68,7 +68,7 @@ def _named(labels: Mapping[str, str], known: Sequence[str] | Mapping[str, str], 
 
 
 def _groups(table: Table, rows: Sequence[Mapping[str, Any]]) -> list[str | None] | None:
-    from quintet.io.aliases import PREFERRED, plain_name
+    from quintet.io.dialects import PREFERRED, plain_name
 
     plain = {plain_name(name): name for name in reversed(table.columns)}
     column = next((plain[name] for name in PREFERRED["group"] if name in plain), None)

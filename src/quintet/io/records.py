@@ -10,10 +10,13 @@ from typing import Any
 
 from quintet.errors import InputError, QuintetError
 from quintet.io.columns import ColumnMap, detect_columns, identity_columns
+from quintet.io.dialects import paths_of
 
 PEEKED_ROWS = 256
 """JSON rows may differ in their keys: the names of this many rows are known before the first is handed out."""
 PEEKED_CHARACTERS = 8_000_000
+OPENED_ROWS = 8
+"""Rows whose cells are looked into, to know what tool wrote them."""
 SKIP_TODO = "correct it, or pass --skip-bad to go on without it"
 
 
@@ -75,9 +78,12 @@ class Table:
         self.canonical = canonical
         self._close = close
         self._items: Iterator[RowItem] | None = iter(items)
+        self.paths: frozenset[str] = frozenset()
         if columns is None:
-            seen, self._items = _peek(self._items)
+            seen, self.paths, self._items = _peek(self._items)
             columns = tuple(seen)
+        elif not (empty_is_missing or canonical):  # CSV and lines hold texts alone
+            _, self.paths, self._items = _peek(self._items, OPENED_ROWS)
         self.columns: tuple[str, ...] = tuple(columns)
 
     def __iter__(self) -> Iterator[RowItem]:
@@ -100,6 +106,7 @@ class Table:
             where=self.name,
             empty_is_missing=self.empty_is_missing,
             reference_separator=self.reference_separator,
+            paths=self.paths,
         )
 
     def close(self) -> None:
@@ -114,8 +121,11 @@ class Table:
         self.close()
 
 
-def _peek(items: Iterator[RowItem]) -> tuple[dict[str, None], Iterator[RowItem]]:
+def _peek(
+    items: Iterator[RowItem], most: int = PEEKED_ROWS
+) -> tuple[dict[str, None], frozenset[str], Iterator[RowItem]]:
     names: dict[str, None] = {}
+    paths: set[str] = set()
     held: deque[RowItem] = deque()
     characters = 0
     for item in items:
@@ -123,9 +133,11 @@ def _peek(items: Iterator[RowItem]) -> tuple[dict[str, None], Iterator[RowItem]]
         if isinstance(item, Record):
             names.update(dict.fromkeys(item.values))
             characters += sum(len(value) for value in item.values.values() if isinstance(value, str))
-        if len(held) >= PEEKED_ROWS or characters > PEEKED_CHARACTERS:
+            if len(held) <= OPENED_ROWS:
+                paths |= paths_of(item.values)
+        if len(held) >= most or characters > PEEKED_CHARACTERS:
             break
-    return names, chain(_drain(held), items)
+    return names, frozenset(paths), chain(_drain(held), items)
 
 
 def _drain(held: deque[RowItem]) -> Iterator[RowItem]:

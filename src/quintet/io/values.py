@@ -1,7 +1,8 @@
-"""Cells to text: what numbers, nulls, lists, objects and arrays in a table mean."""
+"""Cells to text: what numbers, nulls, lists, objects, arrays and lists of messages in a table mean."""
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -10,24 +11,96 @@ from typing import Any
 
 from quintet.errors import InputError
 
-# Where a cell is an object (MLflow, chat logs), the keys that hold its text, by field.
+# Where a cell is an object (MLflow, chat logs, retrieved documents), the keys that hold its text, by field.
 _TEXT_KEYS = {
     "output": ("response", "output", "answer", "content", "text", "summary"),
     "references": ("expected_response", "expected_output", "reference", "references", "ground_truth", "answer"),
     "history": ("messages", "history", "question", "query", "input", "content", "text"),
+    "question": ("question", "query", "input", "content", "text"),
+    "contexts": ("page_content", "content", "text", "node", "document", "context", "passage", "passages", "sentences"),
 }
-_SOURCE_KEYS = ("source", "document", "article", "context", "input", "question", "query", "prompt", "text", "content")
+_SOURCE_KEYS = ("source", "document", "article", "context", "input", "prompt", "page_content", "text", "content")
+_QUESTION_KEYS = {"question", "query"}
 _TURN_KEYS = ("content", "text", "utterance", "message", "value")
+_ROLE_KEYS = ("role", "from", "type", "speaker")
+_ROLES = {
+    **dict.fromkeys(("assistant", "gpt", "ai", "model", "bot", "chatgpt", "aimessage", "ai_message"), "assistant"),
+    **dict.fromkeys(("user", "human", "humanmessage", "human_message", "prompter"), "user"),
+    **dict.fromkeys(("system", "developer", "systemmessage"), "system"),
+    **dict.fromkeys(("tool", "function", "observation", "toolmessage", "tool_response", "ipython"), "tool"),
+}
+PARTS = ("reply", "turns", "asked", "tools")
+"""What a path may ask of a list of messages, after a colon."""
 
 
 def value_at(row: Mapping[str, Any], column: str) -> Any:
-    """A cell as plain Python data; `expectations.expected_response` looks inside an object."""
+    """A cell as plain Python data; a path looks inside it: `vars.question`, `choices.*.text`, `messages:reply`."""
     if column in row:
         return plain(row[column])
-    value: Any = row
-    for key in column.split("."):
-        value = plain(value.get(key)) if isinstance(value, Mapping) else None
-    return value
+    path, colon, part = column.rpartition(":")
+    if colon and part in PARTS:
+        messages = value_at(row, path)
+        return part_of(messages, part) if is_messages(messages) else None
+    return _at(row, column.split("."))
+
+
+def _at(value: Any, keys: Sequence[str]) -> Any:
+    value = plain(value)
+    if not keys:
+        return value
+    key, rest = keys[0], keys[1:]
+    if isinstance(value, Mapping):
+        return _at(value.get(key), rest)
+    if not isinstance(value, (list, tuple)):
+        return None
+    if key == "*":
+        found = [_at(item, rest) for item in value]
+        several = [inner for item in found for inner in (item if isinstance(item, list) else [item])]
+        return [item for item in several if item is not None]
+    place = int(key) if key.removeprefix("-").isdigit() else len(value)
+    return _at(value[place], rest) if -len(value) <= place < len(value) else None
+
+
+def is_messages(value: Any) -> bool:
+    """Whether a cell is a list of messages of which each says who speaks."""
+    if not isinstance(value, (list, tuple)) or not value:
+        return False
+    return all(isinstance(plain(message), Mapping) and speaker(message) for message in value)
+
+
+def speaker(message: Any) -> str:
+    """assistant, user, system, tool, or nothing where the message does not say."""
+    message = plain(message)
+    if not isinstance(message, Mapping):
+        return ""
+    for key in _ROLE_KEYS:
+        if isinstance(said := message.get(key), str) and said.lower() in _ROLES:
+            return _ROLES[said.lower()]
+    return ""
+
+
+def part_of(messages: Sequence[Any], part: str) -> Any:
+    """One of PARTS; None where it is not there."""
+    ends = speaker(messages[-1]) == "assistant"
+    if part == "reply":
+        return message_text(messages[-1]) or "" if ends else None
+    before = messages[:-1] if ends else messages
+    if part == "tools":
+        return [text for m in before if speaker(m) == "tool" and (text := message_text(m))] or None
+    if part == "asked":
+        return next((text for m in reversed(before) if speaker(m) == "user" and (text := message_text(m))), None)
+    return [text for m in before if speaker(m) in ("user", "assistant") and (text := message_text(m))]
+
+
+def message_text(message: Mapping[str, Any]) -> str | None:
+    """What a message says in words; pictures, sound and calls of tools have none."""
+    content = plain(next((message[key] for key in _TURN_KEYS if message.get(key) is not None), None))
+    if isinstance(content, (list, tuple)):
+        parts = [part if isinstance(part, str) else plain(part).get("text") for part in map(plain, content)]
+        return "\n".join(part for part in parts if isinstance(part, str)) or None
+    if isinstance(content, Mapping):  # ShareGPT and others wrap the text once more
+        return message_text(content)
+    return None if content is None else _scalar(content, "message", "")
 
 
 def plain(value: Any) -> Any:
@@ -71,7 +144,7 @@ def texts(value: Any, field: str, where: str, may_be_encoded: bool = False) -> l
         return []
     if isinstance(value, Mapping):
         return texts(_from_object(value, field, where), field, where)
-    if isinstance(value, str) and may_be_encoded:
+    if isinstance(value, str) and (may_be_encoded or field == "contexts"):
         value = _decoded_list(value)
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
         found = (whole_text(item, field, where) for item in value)
@@ -88,6 +161,8 @@ def turns(value: Any, where: str) -> tuple[str, ...]:
         value = _decoded_list(value)
     if isinstance(value, str):
         return tuple(turn.strip() for turn in value.split("\n") if turn.strip())
+    if is_messages(value):
+        return tuple(text for m in value if speaker(m) in ("user", "assistant") and (text := message_text(m)))
     if isinstance(value, Sequence) and not isinstance(value, bytes):
         found = (_turn(plain(item), where) for item in value)
         return tuple(turn for turn in found if turn is not None)
@@ -106,6 +181,8 @@ def _turn(value: Any, where: str) -> str | None:
 def _from_object(value: Mapping[str, Any], field: str, where: str) -> Any:
     known = _TEXT_KEYS.get(field, _SOURCE_KEYS)
     key = next((key for key in known if plain(value.get(key)) is not None), None)
+    if field == "source" and key is None and value and set(value) <= _QUESTION_KEYS:
+        return None  # what was asked is not what the output was made from
     if key is None and len(value) == 1:
         key = next(iter(value))
     if key is None:
@@ -126,7 +203,10 @@ def _decoded_list(text: str) -> Any:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        return text
+        try:  # pandas writes lists to CSV as Python does
+            value = ast.literal_eval(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return text
     return value if all(isinstance(item, (str, dict)) for item in value) else text
 
 

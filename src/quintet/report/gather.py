@@ -126,7 +126,7 @@ def _group_key(example: Example | None, position: int) -> object:
         return position
     if example.group is not None:
         return example.group
-    inputs = [example.source, example.context, example.history]
+    inputs = [example.source, example.context, example.history, example.question]
     if all(value is None for value in inputs):
         return position
     return hashlib.blake2b(repr(inputs).encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -117,7 +117,8 @@ def plan_task(
         metric, on_model = build_on(registry, wanted.metric, model, **{"fast": fast or None, **wanted.parameters})
         lacking = [] if present is None else metric.lacks(present)
         if lacking and not dims:
-            left_out[name] = f"needs {' and '.join(lacking)}, which the input does not have"
+            asked = " (a question is no source)" if "source" in lacking and "question" in (present or ()) else ""
+            left_out[name] = f"needs {' and '.join(lacking)}, which the input does not have{asked}"
             continue
         columns.append(Column(name, metric, wanted.of or _same_or_first(metric, name)))
         heeded = heeded or on_model
