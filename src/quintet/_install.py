@@ -7,7 +7,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-FOLDERS = {"quintet-eval": ".", "quintet-train": "training"}
+FOLDERS = {
+    "quintet-eval": ".",
+    "quintet-train": "training",
+    "quintet-weights": "weights",
+    "quintet-weights-lm": "weights/lm",
+}
 """Where a checkout holds each distribution."""
 
 

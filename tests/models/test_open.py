@@ -15,7 +15,7 @@ from quintet.models.open import identity, open_model
 def copied(tmp_path, monkeypatch):
     """A private copy of a bundled model."""
     home = tmp_path / "bundled"
-    shutil.copytree(catalog.bundled_folder() / "gte-small", home / "gte-small")
+    shutil.copytree(catalog.entry("gte-small").folder, home / "gte-small")
     monkeypatch.setenv("QUINTET_BUNDLED", str(home))
     return home
 

@@ -1,4 +1,8 @@
-"""The models quintet knows by name: where they come from, under which licence, and what their files hash to."""
+"""The models quintet knows by name: where they come from, under which licence, and what their files hash to.
+
+The files are distributions of their own: quintet-weights, and quintet-weights-lm for the language model. In a checkout
+they lie in place, under models/bundled.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,10 @@ import os
 import tomllib
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
+from quintet._install import install
 from quintet.errors import ModelError, UnknownName
 
 _HERE = Path(__file__).parent
@@ -61,13 +67,26 @@ class Entry:
         return f"{self.name}@{self.digest}/{self.backend}"
 
     @property
+    def distribution(self) -> str:
+        """What is installed to have it."""
+        return "quintet-weights-lm" if self.role == "causal-lm" else "quintet-weights"
+
+    @property
     def folder(self) -> Path:
-        return bundled_folder() / self.name
+        """Where its files lie, or would lie."""
+        there = [place / self.name for place in places()]
+        return next((folder for folder in there if folder.is_dir()), there[0])
 
 
-def bundled_folder() -> Path:
-    """Where bundled models lie, one folder each; `QUINTET_BUNDLED` names another place."""
-    return Path(os.environ.get("QUINTET_BUNDLED") or _HERE / "bundled")
+def places() -> tuple[Path, ...]:
+    """Where models are looked for, one folder each: the checkout's, then the installed distributions'.
+
+    `QUINTET_BUNDLED` names a place instead of these.
+    """
+    if named := os.environ.get("QUINTET_BUNDLED"):
+        return (Path(named),)
+    installed = find_spec("quintet_weights")
+    return (_HERE / "bundled", *map(Path, (installed and installed.submodule_search_locations) or ()))
 
 
 @cache
@@ -91,15 +110,29 @@ def entry(name: str) -> Entry:
 
 def verify(found: Entry) -> Path:
     """The folder of a model whose files are all there and unaltered."""
+    folder = found.folder
+    if not folder.is_dir() and "QUINTET_BUNDLED" not in os.environ:
+        without = "; --fast (in Python fast=True) does without it" if found.role == "causal-lm" else ""
+        raise ModelError(f"the model {found.name} is not installed; run: {install(found.distribution)}{without}")
     for file in found.files:
-        path = found.folder / file.name
+        path = folder / file.name
         try:
             state = path.stat()
         except OSError:
-            raise ModelError(f"{path} is missing; reinstall quintet, or unset QUINTET_BUNDLED") from None
+            raise ModelError(f"{path} is missing; run: {_again(found)}") from None
         if state.st_size != file.size or _sha256(path, state.st_mtime_ns, state.st_size) != file.sha256:
-            raise ModelError(f"{path} is not the file that belongs to {found.name} (sha256 differs); reinstall quintet")
-    return found.folder
+            raise ModelError(
+                f"{path} is not the file that belongs to {found.name} (sha256 differs); run: {_again(found)}"
+            )
+    return folder
+
+
+def _again(found: Entry) -> str:
+    if "QUINTET_BUNDLED" in os.environ:
+        return "unset QUINTET_BUNDLED"
+    if found.folder.parent == _HERE / "bundled":
+        return f"git checkout {found.folder}"
+    return install(found.distribution).replace("install", "install --force-reinstall", 1)
 
 
 @cache
