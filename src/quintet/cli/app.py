@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from importlib.metadata import entry_points
 
@@ -56,7 +57,8 @@ _COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
 }
 for plugin in entry_points(group="quintet.commands"):  # quintet-train brings `train`
     if plugin.name in _COMMANDS:
-        _COMMANDS[plugin.name] = (plugin.load(), _COMMANDS[plugin.name][1])
+        with contextlib.suppress(ImportError):  # half removed: the command says what to install
+            _COMMANDS[plugin.name] = (plugin.load(), _COMMANDS[plugin.name][1])
 for name, (function, summary) in _COMMANDS.items():
     app.command(name, short_help=summary)(function)
 app.add_typer(inventory.models_app, name="models", short_help="The bundled models; convert a checkpoint.")

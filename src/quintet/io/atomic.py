@@ -141,23 +141,10 @@ class Target:
             self._file.flush()
             # Renamed before it is on the disk, a file may be empty after the power has failed.
             os.fsync(self._file.fileno())
-            self._keep_rights()
+            _keep_rights(self._part, self._final)
             # Renamed while the lock is held: nobody else can have begun to write into it.
             os.replace(self._part, self._final)
             self._closing.pop().close()
-
-    def _keep_rights(self) -> None:
-        """Who might read and write the old file may read and write the new one, and nobody else."""
-        assert self._part is not None
-        assert self._final is not None
-        try:
-            old = self._final.stat()
-        except OSError:
-            return
-        with contextlib.suppress(OSError, AttributeError):
-            os.chown(self._part, old.st_uid, old.st_gid)
-        with contextlib.suppress(OSError):
-            self._part.chmod(stat.S_IMODE(old.st_mode))
 
     def abandon(self) -> None:
         if self._part is not None and self._closing:
@@ -194,3 +181,15 @@ def _same(path: str, other: str) -> bool:
         return os.path.samefile(path, other)
     except OSError:
         return False
+
+
+def _keep_rights(part: Path, final: Path) -> None:
+    """Who might read and write the old file may read and write the new one, and nobody else."""
+    try:
+        old = final.stat()
+    except OSError:
+        return
+    with contextlib.suppress(OSError, AttributeError):
+        os.chown(part, old.st_uid, old.st_gid)
+    with contextlib.suppress(OSError):
+        part.chmod(stat.S_IMODE(old.st_mode))
