@@ -19,6 +19,7 @@ from quintet.core.score import EMPTY_OUTPUT, Score
 from quintet.core.signature import signature
 from quintet.errors import MissingField, QuintetError
 
+CHARACTERS_PER_SUBWORD = 4
 Row = Mapping[str, Score]
 """The scores of one example, by dimension name."""
 
@@ -59,6 +60,10 @@ class Metric(ABC):
 
     def foresee(self, examples: Sequence[Example]) -> None:  # noqa: B027  most metrics have nothing to plan
         """Tells models what `score` will ask of them, so that what several metrics need is computed once."""
+
+    def work(self, example: Example) -> int:
+        """About how many sub-words a model would have to read for it; metrics that read a text many times say so."""
+        return sum(len(example.text(field)) for field in self.fields) // CHARACTERS_PER_SUBWORD
 
     @property
     def fields(self) -> tuple[str, ...]:

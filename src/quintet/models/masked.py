@@ -14,6 +14,11 @@ from quintet.models.roles import Long, Mode, TokenScores
 from quintet.models.subwords import MASK, Pieces, Subwords
 from quintet.models.windows import windows
 
+ONE_BY_ONE = 510
+"""Sub-words of a text that are masked in passes of their own: one window. That takes as many passes as sub-words."""
+AT_ONCE = 16
+"""Of a longer text every sixteenth sub-word of a window is masked in one pass, so that passes grow with the windows."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Probe:
@@ -69,7 +74,7 @@ class MaskedLikelihood(ABC):
             cuts.append(cut)
             scored.append(seen if specials else seen[1:-1])
             wanted = scored[-1].ends > jobs[index][1]
-            probes.extend(p for p in self._probes(index, seen, mode, specials) if wanted[p.targets].any())
+            probes += self._probes(index, seen, mode, specials, wanted)
         values = [np.zeros(len(pieces), np.float32) for pieces in scored]
         self._answer(probes, values)
         kept = [np.flatnonzero(pieces.ends > start) for pieces, (_, start) in zip(scored, jobs, strict=True)]
@@ -98,8 +103,9 @@ class MaskedLikelihood(ABC):
             whole = whole[np.r_[0 : self.max_tokens - 1, len(whole) - 1]]
         return whole, lost
 
-    def _probes(self, text: int, seen: Pieces, mode: Mode, specials: bool) -> list[Probe]:
-        """Masked copies, one for each sub-word, or the windows as they are."""
+    def _probes(self, text: int, seen: Pieces, mode: Mode, specials: bool, wanted: NDArray[np.bool_]) -> list[Probe]:
+        """Masked copies for the sub-words that are `wanted`, or the windows as they are."""
+        alone = np.count_nonzero(wanted) <= ONE_BY_ONE
         size = self.max_tokens - 2
         inner, start, end = seen.ids[1:-1], seen.ids[:1], seen.ids[-1:]
         probes = []
@@ -111,13 +117,18 @@ class MaskedLikelihood(ABC):
                 first, last = first - (window.start == 0), last + (window.end == len(inner))
             positions = np.arange(first, last) - window.start + 1
             targets = np.arange(first, last) + specials
+            if not wanted[targets].any():
+                continue
             if mode == "none":
                 probes.append(Probe(ids, positions, ids[positions], text, targets))
                 continue
-            for at, target in zip(positions[:, None], targets[:, None], strict=True):
+            positions, targets = positions[wanted[targets]], targets[wanted[targets]]
+            copies = len(positions) if alone else min(AT_ONCE, len(positions))
+            for turn in range(copies):
+                at = positions[turn::copies]
                 copy = ids.copy()
                 copy[at] = self._mask
-                probes.append(Probe(copy, at, ids[at], text, target))
+                probes.append(Probe(copy, at, ids[at], text, targets[turn::copies]))
         return [probe for probe in probes if len(probe.positions)]
 
     def _answer(self, probes: list[Probe], values: list[NDArray[np.float32]]) -> None:

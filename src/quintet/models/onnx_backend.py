@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from quintet.core.stopping import checkpoint
 from quintet.errors import InputError, ModelError
 from quintet.models import packed_weights
 from quintet.models.folder import Description
@@ -83,7 +85,7 @@ class OnnxEmbedder:
             return self._sessions[depth]
 
 
-def open_session(model: bytes | Path, packed: Path | None = None):  # type: ignore[no-untyped-def]
+def open_session(model: bytes | Path, packed: Path | None = None) -> Session:
     """A graph as bytes, or the file it stands in, which is then not held in memory twice; and its packed matrices."""
     import onnxruntime
 
@@ -104,6 +106,20 @@ def open_session(model: bytes | Path, packed: Path | None = None):  # type: igno
         session = onnxruntime.InferenceSession(given, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime raises a dozen unrelated types, none of them exported
         raise ModelError(f"ONNX Runtime cannot open the model ({str(error).splitlines()[0][:200]})") from None
-    # It reads them where they lie, as long as it lives.
-    session.packed_weights = values
-    return session
+    return Session(session, values)
+
+
+class Session:
+    """An opened graph. Before every pass it asks whether anybody still waits for it."""
+
+    def __init__(self, inner: Any, packed: Sequence[Any] = ()) -> None:
+        self._inner = inner
+        self._packed = packed
+        """It reads them where they lie, as long as it lives."""
+
+    def run(self, outputs: Sequence[str], inputs: Mapping[str, Any]) -> Any:
+        checkpoint()
+        return self._inner.run(outputs, inputs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)

@@ -15,6 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from quintet.core.example import FIELDS
+from quintet.core.stopping import Stopped
 from quintet.errors import ModelError, QuintetError, UserError
 from quintet.server import inventory
 from quintet.server.batching import Batcher, Job, QueueFull
@@ -25,7 +26,7 @@ from quintet.server.openapi import document
 from quintet.server.page import page, page_policy
 from quintet.server.refusal import Refusal, json_response, too_busy
 from quintet.server.request import Choice, ScoreRequest, read_request
-from quintet.server.scoring import WARMING, Scorer, answer_bytes
+from quintet.server.scoring import WARMING, Scorer, TooMuchWork, answer_bytes
 from quintet.server.settings import Settings
 
 
@@ -37,7 +38,7 @@ class Service:
         self.settings, self.limits = settings, settings.limits
         self.draining = False
         self.warm = False
-        self._scorer = Scorer()
+        self._scorer = Scorer(self.limits.work)
         self._batcher = Batcher(self._scorer, self.limits, lambda *counts: self.instruments.batch(*counts))
         routes = [
             Route("/", self._page),
@@ -63,8 +64,17 @@ class Service:
         warming = asyncio.create_task(self._warm_up())
         yield
         warming.cancel()
-        await asyncio.to_thread(self._batcher.stop)
+        await asyncio.to_thread(self._batcher.stop, 1.0)
         log("stopped")
+
+    def give_up(self) -> None:
+        """The time for stopping is over: who still waits is told."""
+        self._batcher.give_up()
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is being scored any more."""
+        return not self._batcher.alive
 
     async def _warm_up(self) -> None:
         for task in self.settings.warm:
@@ -123,6 +133,8 @@ class Service:
         return json_response({"status": "alive"})
 
     async def _ready(self, _: Request) -> Response:
+        if self._batcher.stuck:
+            return json_response({"status": "stuck"}, 503)
         ready = self._batcher.alive and self.warm and not self.draining
         return json_response({"status": "ready" if ready else "not ready"}, 200 if ready else 503)
 
@@ -152,6 +164,10 @@ def _answer_of(job: Job, gone: asyncio.Task[None]) -> bytes:
     error = job.answer.exception()
     if error is None:
         return job.answer.result()  # type: ignore[return-value]
+    if isinstance(error, Stopped):
+        raise Refusal(503, "stopping", "the service is being stopped", {"Retry-After": "5"})
+    if isinstance(error, TooMuchWork):
+        raise Refusal(413, "too_much_work", str(error))
     if isinstance(error, ModelError):
         # Its message may name folders of this machine.
         if cast(Choice, job.choice).model is not None:

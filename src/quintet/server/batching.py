@@ -1,4 +1,8 @@
-"""Requests that arrive together share batches: a queue in front of the one thread that scores."""
+"""Requests that arrive together share batches: a queue in front of the one thread that scores.
+
+No request has the thread to itself: one of many rows is scored in parts, with others in between, and one that nobody
+waits for is given up at the next checkpoint.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,11 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from quintet.core.example import Example
+from quintet.core.stopping import Stopped, stopping_when
 from quintet.server.settings import Limits
 
 Finish = Callable[[object], object]
@@ -22,11 +27,25 @@ class Job:
     choice: Hashable
     examples: Sequence[Example]
     finish: Finish
-    """Turns the job's share of a batch into its answer, still in the scoring thread."""
+    """Turns the job's answers into what is sent, still in the scoring thread."""
     loop: asyncio.AbstractEventLoop
     answer: asyncio.Future[object]
     abandoned: threading.Event = field(default_factory=threading.Event)
-    """Set when nobody waits any more: work not yet begun is not done."""
+    """Set when nobody waits any more: work not yet done is not done."""
+    found: list[object] = field(default_factory=list)
+    """What has been scored of it, in order."""
+    waiting: int = 0
+    """Examples that are counted as queued."""
+    over: bool = False
+    """Answered, or given up."""
+
+    @property
+    def left(self) -> int:
+        return len(self.examples) - len(self.found)
+
+
+Part = tuple[Job, int]
+"""A job and how many of its examples are scored now."""
 
 
 class QueueFull(Exception):
@@ -46,6 +65,9 @@ class Batcher:
         self._changed = threading.Condition()
         self._rows = 0
         self._stopping = False
+        self._given_up = False
+        self._began: float | None = None
+        """When the batch that is being scored was begun."""
         self._seconds_per_row = 0.01
         self._known: set[Hashable] = set()
         self._thread = threading.Thread(target=self._work, name="quintet-scoring", daemon=True)
@@ -53,12 +75,26 @@ class Batcher:
     def start(self) -> None:
         self._thread.start()
 
-    def stop(self) -> None:
-        """Finishes what is queued, then ends the thread."""
+    def stop(self, seconds: float) -> None:
+        """Finishes what is queued, then ends the thread; what takes longer than `seconds` is given up."""
         with self._changed:
             self._stopping = True
             self._changed.notify_all()
-        self._thread.join()
+        self._thread.join(seconds)
+        if self._thread.is_alive():
+            self.give_up()
+            self._thread.join(1.0)
+
+    def give_up(self) -> None:
+        """What runs stops at its next checkpoint, and all who wait are told."""
+        with self._changed:
+            self._given_up = True
+            waiting = [*self._queue]
+            self._queue.clear()
+            self._rows = 0
+            self._changed.notify_all()
+        for job in waiting:
+            self._tell(job, None, Stopped())
 
     @property
     def queued_rows(self) -> int:
@@ -68,6 +104,12 @@ class Batcher:
     def alive(self) -> bool:
         return self._thread.is_alive()
 
+    @property
+    def stuck(self) -> bool:
+        """Whether one batch has taken longer than any request may."""
+        began = self._began
+        return began is not None and time.monotonic() - began > self._limits.request_seconds
+
     def submit(self, choice: Hashable, examples: Sequence[Example], finish: Finish) -> Job:
         """Called in the event loop. An empty queue takes any request, a fuller one only what fits and can be answered
         before it is due."""
@@ -76,10 +118,11 @@ class Batcher:
         with self._changed:
             wait = self._rows * self._seconds_per_row
             too_many = self._rows + len(examples) > self._limits.queue_rows
-            if self._rows and (too_many or wait > self._limits.request_seconds):
+            if self._given_up or (self._rows and (too_many or wait > self._limits.request_seconds)):
                 raise QueueFull(min(60, math.ceil(wait)))
             self._queue.append(job)
-            self._rows += len(examples)
+            job.waiting = len(examples)
+            self._rows += job.waiting
             self._changed.notify_all()
         return job
 
@@ -88,66 +131,97 @@ class Batcher:
             batch = self._take()
             if batch is None:
                 return
-            began = time.monotonic()
-            rows = sum(len(job.examples) for job in batch)
+            if not batch:
+                continue
+            began = self._began = time.monotonic()
+            choice = batch[0][0].choice
+            rows = sum(count for _, count in batch)
             self._answer(batch)
+            self._began = None
+            self._put_back(job for job, _ in batch)
             spent = (time.monotonic() - began) / max(1, rows)
-            if batch[0].choice in self._known:  # the first of a kind opens models, which says nothing of the next
+            if choice in self._known:  # the first of a kind opens models, which says nothing of the next
                 self._seconds_per_row += 0.2 * (spent - self._seconds_per_row)
             elif len(self._known) >= KNOWN_CHOICES:
                 self._known.clear()
-            self._known.add(batch[0].choice)
+            self._known.add(choice)
 
-    def _take(self) -> list[Job] | None:
-        """The oldest job and those behind it that want the same, after a short wait for company."""
+    def _take(self) -> list[Part] | None:
+        """The oldest job and those behind it that want the same, after a short wait for company; of a long one only so
+        many examples as a batch may hold."""
         with self._changed:
             while not self._queue:
-                if self._stopping:
+                if self._stopping or self._given_up:
                     return None
                 self._changed.wait()
             until = time.monotonic() + self._limits.linger_seconds
             while self._rows < self._limits.batch_rows and not self._stopping:
                 if not self._changed.wait(max(0.0, until - time.monotonic())):
                     break
+            if not self._queue:
+                return []
             first = self._queue[0]
             most = max(1, min(self._limits.batch_rows, int(self._limits.batch_seconds / self._seconds_per_row)))
-            batch: list[Job] = []
+            batch: list[Part] = [(first, min(first.left, most))]
             rest: deque[Job] = deque()
-            rows = 0
-            for job in self._queue:
-                fits = not batch or rows + len(job.examples) <= most
-                if job.choice == first.choice and fits:
-                    batch.append(job)
-                    rows += len(job.examples)
+            rows = batch[0][1]
+            for job in list(self._queue)[1:]:
+                if job.choice == first.choice and rows + job.left <= most:
+                    batch.append((job, job.left))
+                    rows += job.left
                 else:
                     rest.append(job)
             self._queue = rest
             self._rows -= rows
+            for job, count in batch:
+                job.waiting -= count
             return batch
 
-    def _answer(self, batch: Sequence[Job]) -> None:
-        wanted = [job for job in batch if not job.abandoned.is_set()]
+    def _put_back(self, jobs: Iterable[Job]) -> None:
+        """What is not yet whole goes on behind those who came meanwhile."""
+        for job in jobs:
+            with self._changed:
+                if job.left and not job.over and not job.abandoned.is_set() and not self._given_up:
+                    self._queue.append(job)
+                    continue
+                self._rows = max(0, self._rows - job.waiting)
+                job.waiting = 0
+            if job.left and not job.over:
+                self._tell(job, None, Stopped())
+
+    def _answer(self, batch: Sequence[Part]) -> None:
+        wanted = [(job, count) for job, count in batch if not job.abandoned.is_set()]
         if not wanted:
             return
+
+        def nobody_waits() -> bool:
+            return self._given_up or all(job.abandoned.is_set() for job, _ in wanted)
+
         try:
-            shared, found = self._score(wanted[0].choice, [e for job in wanted for e in job.examples])
+            examples = [e for job, count in wanted for e in job.examples[len(job.found) : len(job.found) + count]]
+            with stopping_when(nobody_waits):
+                shared, found = self._score(wanted[0][0].choice, examples)
             self._on_batch(len(wanted), len(found))  # before anyone is told: who has an answer finds it counted
             done = 0
-            for job in wanted:
-                share = (shared, found[done : done + len(job.examples)])
-                done += len(job.examples)
-                self._tell(job, job.finish(share), None)
+            for job, count in wanted:
+                job.found += found[done : done + count]
+                done += count
+                if not job.left:
+                    self._tell(job, job.finish((shared, job.found)), None)
         except Exception as error:
-            if len(wanted) == 1:
-                self._tell(wanted[0], None, error)
+            if len(wanted) == 1 or isinstance(error, Stopped):
+                for job, _ in wanted:
+                    self._tell(job, None, error)
                 return
             # One request must not spoil the others that happened to share its batch.
-            for job in wanted:
-                if not job.answer.done():
-                    self._answer([job])
+            for job, count in wanted:
+                if not job.over and job.left:
+                    self._answer([(job, count)])
 
     @staticmethod
     def _tell(job: Job, value: object, error: Exception | None) -> None:
+        job.over = True
+
         def settle() -> None:
             if job.answer.done():
                 return

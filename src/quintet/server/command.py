@@ -31,6 +31,9 @@ Warm = Annotated[
 MaxBytes = Annotated[int, typer.Option("--max-bytes", metavar="N", min=1024, help="Bytes of one request.")]
 MaxRows = Annotated[int, typer.Option("--max-rows", metavar="N", min=1, help="Examples of one request.")]
 MaxCharacters = Annotated[int, typer.Option("--max-characters", metavar="N", min=1, help="Characters of one text.")]
+MaxWork = Annotated[
+    int, typer.Option("--max-work", metavar="N", min=1, help="Sub-words that models may have to read for one example.")
+]
 MaxConcurrent = Annotated[
     int, typer.Option("--max-concurrent", metavar="N", min=1, help="Requests at once; more get 429.")
 ]
@@ -52,6 +55,7 @@ def serve(
     max_bytes: MaxBytes = _DEFAULT.body_bytes,
     max_rows: MaxRows = _DEFAULT.rows,
     max_characters: MaxCharacters = _DEFAULT.characters,
+    max_work: MaxWork = _DEFAULT.work,
     max_concurrent: MaxConcurrent = _DEFAULT.concurrent,
     max_queue: MaxQueue = _DEFAULT.queue_rows,
     timeout: Timeout = _DEFAULT.request_seconds,
@@ -62,6 +66,7 @@ def serve(
         body_bytes=max_bytes,
         rows=max_rows,
         characters=max_characters,
+        work=max_work,
         concurrent=max_concurrent,
         queue_rows=max_queue,
         request_seconds=timeout,

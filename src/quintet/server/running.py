@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import os
 import signal
 import socket
 from collections.abc import Iterator
@@ -39,8 +41,10 @@ class StoppableServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._service.draining = True
         log("stopping")
+        giving_up = asyncio.get_running_loop().call_later(self._service.limits.stop_seconds, self._service.give_up)
         await asyncio.sleep(DRAIN_SECONDS)
         await super().shutdown(sockets)
+        giving_up.cancel()
 
 
 def run_service(settings: Settings) -> None:
@@ -60,13 +64,17 @@ def run_service(settings: Settings) -> None:
         proxy_headers=False,
         backlog=2048,
         timeout_keep_alive=limits.idle_seconds,
-        timeout_graceful_shutdown=int(limits.request_seconds + limits.body_seconds),
+        timeout_graceful_shutdown=math.ceil(limits.stop_seconds) + 1,
         h11_max_incomplete_event_size=32 * 1024,
     )
     name, port = door.getsockname()[:2]
     shown = f"[{name}]" if ":" in name else name
     log("listening", url=f"http://{shown}:{port}", token=settings.token is not None)
     StoppableServer(config, service).run(sockets=[door])
+    if not service.idle:
+        # A library that does not let go of its thread must not keep the process: all who waited have been told.
+        log("ended with work under way")
+        os._exit(0)
 
 
 def _bind(host: str, port: int) -> socket.socket:

@@ -11,7 +11,8 @@ from typing import Any, cast
 from quintet import _api as api
 from quintet.core.example import Example
 from quintet.core.item import Item, Scored
-from quintet.runner.plan import Plan
+from quintet.errors import UserError
+from quintet.runner.plan import Plan, by_metric, leaves
 from quintet.runner.store import NoStore
 from quintet.server.request import Choice
 
@@ -20,16 +21,32 @@ WARMING = Example("A short text.", "A short text.", "A fact.", ("A reference.",)
 """Models open when they are first used, so they are used on this."""
 
 
+class TooMuchWork(UserError):
+    """An example alone would keep the models busy for too long."""
+
+
 class Scorer:
     """Plans are kept, so that a metric and its model are opened once."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_work: int = 2_000_000) -> None:
+        self._most_work = most_work
         self._plans: OrderedDict[Hashable, Plan] = OrderedDict()
 
     def __call__(self, choice: Hashable, examples: Sequence[Example]) -> tuple[Plan, list[Scored]]:
         plan = self._plan(cast(Choice, choice))
+        self._refuse_work(plan, examples)
         items = [Item(example) for example in examples]
         return plan, list(api.stream(plan, items, NoStore(), skip_bad=True))
+
+    def _refuse_work(self, plan: Plan, examples: Sequence[Example]) -> None:
+        metrics = leaves(by_metric(plan.columns))
+        for example in examples:
+            work = sum(metric.work(example) for metric in metrics)
+            if work > self._most_work:
+                raise TooMuchWork(
+                    f"an example would have models read about {work:,} sub-words; {self._most_work:,} are allowed here "
+                    "(--max-work raises it)"
+                )
 
     def _plan(self, choice: Choice) -> Plan:
         if choice not in self._plans:

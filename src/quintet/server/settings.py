@@ -20,6 +20,8 @@ class Limits:
     """Of one text."""
     evidence_characters: int = 200_000
     """Of all outputs of a request that asks for evidence: evidence is many times larger than the text."""
+    work: int = 2_000_000
+    """Sub-words that models would have to read for a request, estimated before it is taken."""
     turns: int = 256
     """Turns of a history, or references of an example."""
     concurrent: int = 256
@@ -36,6 +38,10 @@ class Limits:
     request_seconds: float = 120.0
     write_seconds: float = 30.0
     idle_seconds: int = 15
+    stop_seconds: float = 7.0
+    """After a signal to stop: what is not answered by then is told so."""
+    parting_seconds: float = 2.0
+    """How long a client whose body is not wanted may go on sending it, so that it reads the answer."""
 
 
 @dataclass(frozen=True, slots=True)

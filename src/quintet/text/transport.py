@@ -13,6 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from quintet.core.stopping import checkpoint
+
+MOST_POINTS = 1000
+"""On either side, for metrics that carry the words of whole texts: beyond it the heaviest are carried."""
 _TOTAL = 1 << 60
 _TOLERANCE = 1e-13
 """Of the largest cost: a reduced cost this small is rounding, not an improvement."""
@@ -53,6 +57,12 @@ def _masses(weights: ArrayLike) -> NDArray[np.int64]:
     masses = np.floor(values / total * _TOTAL).astype(np.int64)
     masses[np.argmax(masses)] += _TOTAL - masses.sum()
     return masses
+
+
+def heaviest(weights: ArrayLike, most: int = MOST_POINTS) -> NDArray[np.int64]:
+    """Places of the heaviest points in their order, the earlier of equal ones first chosen."""
+    order = np.argsort(-np.asarray(weights, dtype=np.float64), kind="stable")[:most]
+    return np.sort(order)
 
 
 class _Tree:
@@ -121,6 +131,7 @@ class _Tree:
         """Swaps moves until none would lower the cost."""
         least = -_TOLERANCE * max(float(np.abs(self.cost).max()), 1e-300)
         while True:
+            checkpoint()
             price = np.array(self.price)
             reduced = self.cost - price[: self.rows, None] - price[self.rows :]
             best = reduced.argmin(axis=1)

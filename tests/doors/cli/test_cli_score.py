@@ -64,7 +64,7 @@ def test_scores_every_row_in_order_and_carries_columns_through(tmp_path: Path) -
 def test_table_shows_means_intervals_signature_and_evidence(tmp_path: Path) -> None:
     run = quintet("score", write_jsonl(tmp_path / "in.jsonl", ROWS), "--task", "text", cwd=tmp_path)
     assert run.returncode == 0, run.stderr
-    for part in ("95 % interval", "repeats: The dog ran home.", "-0.200", "|v:1|quintet:"):
+    for part in ("95 % interval", "repeats: The dog ran home.", "-0.200", "|v:2|quintet:"):
         assert part in run.stdout
 
 

@@ -12,13 +12,13 @@ from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.metric import Row
 from quintet.core.score import Score, Span
-from quintet.metrics.baselines.references import Reference, nearest_reference, texts_of
+from quintet.metrics.baselines.references import Reference, nearest_reference, references, texts_of
 from quintet.metrics.baselines.units import NO_WORDS, Floats, Words, unit_vectors, word_vectors
 from quintet.metrics.encoder_metric import EncoderMetric
 from quintet.text.sentences import sentences
 from quintet.text.stopwords import is_stopword
 from quintet.text.tokens import Piece
-from quintet.text.transport import transport
+from quintet.text.transport import MOST_POINTS, heaviest, transport
 
 HIGH = 2.0
 """Unit vectors are never further apart."""
@@ -31,6 +31,8 @@ class Load:
     points: Floats
     weights: Floats
     pieces: tuple[Piece, ...]
+    lighter: int = 0
+    """Points that were left out, because exact transport between thousands takes minutes and gigabytes."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class MoversDistance(EncoderMetric):
     stopwords: Literal["drop", "keep"] = "drop"
     """Kusner et al. drop them; a text of nothing else keeps them."""
 
+    version = 2
+    """2: of long texts the heaviest words are carried."""
     name = "movers-distance"
     paper = "Kusner et al. 2015; Clark et al. 2019"
     dimensions = (
@@ -61,6 +65,10 @@ class MoversDistance(EncoderMetric):
     def _score_one(self, example: Example, loads: Mapping[str, Load], cut: int) -> Score:
         mine = loads[example.output]
         found = nearest_reference(example, lambda reference: _against(mine, loads[reference.text], reference), HIGH)
+        lighter = max([mine.lighter, *(loads[r.text].lighter for r in references(example))])
+        if lighter:
+            flag = f"long: the {MOST_POINTS} words or sentences that weigh most were moved, {lighter} were not"
+            found = replace(found, flags=(*found.flags, flag))
         return replace(found, cut={"output": cut}) if cut else found
 
     def _load(self, text: str, found: Words) -> Load:
@@ -69,11 +77,10 @@ class MoversDistance(EncoderMetric):
             parts.append(self._word_load(found))
         if self.units != "words":
             parts.append(_sentence_load(text, found))
-        return Load(
-            np.concatenate([part.points for part in parts]),
-            np.concatenate([part.weights for part in parts]),
-            tuple(piece for part in parts for piece in part.pieces),
-        )
+        points, weights = (np.concatenate([getattr(part, name) for part in parts]) for name in ("points", "weights"))
+        pieces = [piece for part in parts for piece in part.pieces]
+        kept = heaviest(weights)
+        return Load(points[kept], weights[kept], tuple(pieces[i] for i in kept), len(pieces) - len(kept))
 
     def _word_load(self, found: Words) -> Load:
         """Equal words are one point: the mean of their vectors, weighing as often as it stands there."""

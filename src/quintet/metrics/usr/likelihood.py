@@ -9,14 +9,18 @@ import numpy as np
 
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
-from quintet.core.metric import Row
+from quintet.core.metric import CHARACTERS_PER_SUBWORD, Row
 from quintet.core.score import EMPTY_OUTPUT, Score, Span
 from quintet.metrics.role_metric import BLIND_GUESS, RoleMetric, cut_of
 from quintet.metrics.usr.inputs import MLM_MODEL, Mode, masked_line
+from quintet.models.masked import AT_ONCE, ONE_BY_ONE
 from quintet.models.roles import TokenScores
 from quintet.text.tokens import whitespace_words
 
 NO_HISTORY = "no history"
+GROUPED = f"long: every {AT_ONCE}th sub-word of a window was masked at once"
+_WINDOW_WORK = 512 * AT_ONCE / 384
+"""Sub-words read for one of a long text: copies of a window of 512 for the 384 that it speaks for."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,8 @@ class MaskedLikelihood(RoleMetric):
     """Ids that the released code looks at, special tokens included."""
 
     name = "usr-mlm"
-    version = 2
+    version = 3
+    """2: the released strings. 3: of more than 510 sub-words several are masked at once."""
     paper = "Mehri & Eskenazi 2020"
     model_role = "masked-lm"
     dimensions = (
@@ -50,8 +55,15 @@ class MaskedLikelihood(RoleMetric):
             for example, scores, (_, start, end) in zip(examples, found, lines, strict=True)
         ]
 
+    def work(self, example: Example) -> int:
+        own = len(example.output) // CHARACTERS_PER_SUBWORD + 1
+        if self.mode in ("released", "dialeval"):
+            return min(own, self.window) * self.window
+        read = own + len(example.text("history")) // CHARACTERS_PER_SUBWORD
+        return int(own * (min(read, ONE_BY_ONE) if own <= ONE_BY_ONE else _WINDOW_WORK))
+
     def _one(self, example: Example, scores: TokenScores, start: int, end: int) -> Score:
-        flags = () if example.history else (NO_HISTORY,)
+        flags: tuple[str, ...] = () if example.history else (NO_HISTORY,)
         # The released window keeps the end of the line, so a long response loses its start with the history.
         lost = "history and output" if len(scores.starts) and scores.starts[0] > start else "history"
         cut = cut_of(**{lost: scores.cut})
@@ -59,6 +71,8 @@ class MaskedLikelihood(RoleMetric):
         counted = scores.log_probs if self.mode in ("released", "dialeval") else scores.log_probs[own]
         if not len(counted):
             return Score(BLIND_GUESS, flags=(*flags, "no sub-words"), cut=cut)
+        if len(counted) > ONE_BY_ONE:
+            flags = (*flags, GROUPED)
         total = float(counted.sum(dtype=np.float64))
         value = total if self.mode == "paper" else total / len(counted)
         spans = _word_spans(example.output, scores, start) if self.mode == "quintet" else ()

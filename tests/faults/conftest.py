@@ -1,0 +1,8 @@
+"""The service of the tests beside it is started by the same helper as elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(next((Path(__file__).parents[1]).rglob("service_process.py")).parent))
