@@ -13,6 +13,7 @@ from quintet.models.roles import ROLES, Limits
 PROTOCOLS = {
     "embedder": roles.Embedder,
     "judge": roles.Judge,
+    "reader": roles.Reader,
     "masked-lm": roles.MaskedLM,
     "causal-lm": roles.CausalLM,
     "pair-classifier": roles.PairClassifier,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from quintet.errors import ModelError, UnknownName
 from quintet.models import fake_roles as roles
-from quintet.models.fake_judge import FakeJudge
+from quintet.models.fake_judge import FakeJudge, FakeReader
 from quintet.models.fake_roles import VERSION, tokens
 from quintet.models.memo import Memo
 from quintet.models.roles import Long, TokenVectors
@@ -69,6 +69,7 @@ def token_vector(name: str, width: int) -> NDArray[np.float32]:
 FAKES: dict[str, Callable[[], Any]] = {
     "embedder": lambda: Memo(FakeEncoder()),
     "judge": FakeJudge,
+    "reader": FakeReader,
     "masked-lm": lambda: roles.FakeMaskedLM("masked-lm"),
     "causal-lm": lambda: roles.FakeCausalLM("causal-lm"),
     "pair-classifier": lambda: roles.FakePairClassifier(2),

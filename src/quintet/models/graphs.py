@@ -58,6 +58,12 @@ def _causal(path: Path, found: Description, identity: str) -> Any:
     return OnnxCausalLM(path, found, identity)
 
 
+def _reader(path: Path, found: Description, identity: str) -> Any:
+    from quintet.models.reader import OnnxReader
+
+    return OnnxReader(path, found, identity)
+
+
 def _unknown(spec: str, role: str) -> Any:
     raise ModelError(f"{spec} says it is for the role {role}, which no graph has here; the file is newer than quintet")
 
@@ -65,5 +71,6 @@ def _unknown(spec: str, role: str) -> Any:
 _OPENERS: dict[str, Callable[[Path, Description, str], Any]] = {
     "embedder": _embedder,
     "judge": _judge,
+    "reader": _reader,
     "causal-lm": _causal,
 }

@@ -7,7 +7,7 @@ change the structure of the model's input.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -297,7 +297,44 @@ class Judge(Protocol):
         """Sub-words of each text, for cutting documents into windows."""
 
 
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What the reader says of one claim held against a context."""
+
+    supported: float
+    contradicted: float
+    absent: float
+    """The three probabilities sum to one; `absent`: the context does not say."""
+    fit: float
+    """How well the claim serves as a summary, reply or answer."""
+    starts: NDArray[np.int32]
+    ends: NDArray[np.int32]
+    faults: NDArray[np.float32]
+    """P(at fault) of each sub-word of the claim."""
+    cut: tuple[int, int] = (0, 0)
+    """Sub-words of context and claim that were not seen."""
+
+    def with_cut(self, context: int) -> Reading:
+        return replace(self, cut=(context, self.cut[1]))
+
+
+@runtime_checkable
+class Reader(Protocol):
+    """Holds claims against a context: supported, contradicted or absent, and which words are at fault."""
+
+    identity: str
+    max_tokens: int
+    """Sub-words of a context."""
+
+    def read(self, asked: Sequence[tuple[str, tuple[str, ...]]]) -> list[tuple[Reading, ...]]:
+        """For each context the readings of its claims. No claim changes the answer to another."""
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """Sub-words of each text, for choosing passages that fit."""
+
+
 ROLES = (
+    "reader",
     "judge",
     "embedder",
     "masked-lm",

@@ -1,0 +1,126 @@
+"""The reader on ONNX Runtime: a context is read once, and every claim about it reads the context and itself.
+
+A row holds one context and its claims. A claim sees the context and itself alone, so its answer does not depend on the
+claims beside it, and rows never hold two contexts, so nothing depends on the batch.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quintet.core.stopping import checkpoint
+from quintet.models import packed_weights
+from quintet.models.folder import Description
+from quintet.models.onnx_backend import open_session
+from quintet.models.roles import Reading
+from quintet.models.subwords import Pieces, Subwords
+
+CONTEXT = 380
+"""Sub-words of a context that are read; whoever asks chooses passages that fit."""
+CLAIM = 120
+ROW = 640
+"""Sub-words of a row: more claims than fit go into the next row, with their context."""
+HIDDEN = 32
+"""The bucket of a token that is not seen; MPNet has 32 buckets of distances (0 to 31)."""
+REMEMBERED = 4096
+
+
+class OnnxReader:
+    def __init__(self, folder: Path, description: Description, identity: str) -> None:
+        self.identity = identity
+        self.max_tokens = min(CONTEXT, description.max_tokens - CLAIM - 4)
+        self._path, self._packed = folder / description.file, folder / packed_weights.FILE
+        self._subwords = Subwords.read(folder / "tokenizer.json")
+        self._start, self._end = self._subwords.frame
+        self._session: Any = None
+        self._lock = threading.Lock()
+        self._known: OrderedDict[tuple[str, tuple[str, ...]], tuple[Reading, ...]] = OrderedDict()
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        return [len(self._subwords.split(text)) for text in texts]
+
+    def read(self, asked: Sequence[tuple[str, tuple[str, ...]]]) -> list[tuple[Reading, ...]]:
+        found = []
+        for context, claims in asked:
+            key = (context, claims)
+            if key not in self._known:
+                checkpoint()
+                self._known[key] = self._read(context, claims)
+                while len(self._known) > REMEMBERED:
+                    self._known.popitem(last=False)
+            found.append(self._known[key])
+        return found
+
+    def _read(self, context: str, claims: tuple[str, ...]) -> tuple[Reading, ...]:
+        whole, *own = (self._subwords.split(text) for text in (context, *claims))
+        head = [self._start, *whole.ids[: self.max_tokens].tolist(), self._end]
+        found: list[Reading] = []
+        row: list[Pieces] = []
+        size = len(head)
+        for pieces in own:
+            wanted = min(len(pieces), CLAIM) + 2
+            if row and size + wanted > ROW:
+                found += self._run(head, row)
+                row, size = [], len(head)
+            row.append(pieces)
+            size += wanted
+        found += self._run(head, row) if row else []
+        cut = max(0, len(whole) - self.max_tokens)
+        return tuple(reading.with_cut(cut) for reading in found) if cut else tuple(found)
+
+    def _run(self, head: list[int], row: Sequence[Pieces]) -> list[Reading]:
+        ids, places, claims, starts = list(head), list(range(len(head))), [0] * len(head), []
+        for number, pieces in enumerate(row, 1):
+            own = pieces.ids[:CLAIM].tolist()
+            starts.append(len(ids))
+            ids += [self._end, *own, self._end]
+            places += range(len(head), len(head) + len(own) + 2)
+            claims += [number] * (len(own) + 2)
+        at, of = np.array(places, np.int64), np.array(claims, np.int64)
+        seen = (of[None, :] == 0) | (of[:, None] == of[None, :])
+        buckets = np.where(seen, distance_buckets(at), HIDDEN)
+        given = {"ids": np.array(ids, np.int64), "places": at, "buckets": buckets}
+        outputs = self._opened().run(["outputs"], given)[0]
+        return [self._reading(outputs, start, pieces) for start, pieces in zip(starts, row, strict=True)]
+
+    def _reading(self, outputs: NDArray[np.float32], start: int, pieces: Pieces) -> Reading:
+        logits = outputs[start].astype(np.float64)
+        chances = np.exp(logits[:3] - logits[:3].max())
+        chances /= chances.sum()
+        count = min(len(pieces), CLAIM)
+        faults = 1.0 / (1.0 + np.exp(-outputs[start + 1 : start + 1 + count, 3]))
+        return Reading(
+            supported=float(chances[0]),
+            contradicted=float(chances[1]),
+            absent=float(chances[2]),
+            fit=1.0 / (1.0 + math.exp(-float(logits[4]))),
+            starts=pieces.starts[:count],
+            ends=pieces.ends[:count],
+            faults=faults.astype(np.float32),
+            cut=(0, len(pieces) - count),
+        )
+
+    def _opened(self) -> Any:
+        with self._lock:
+            if self._session is None:
+                self._session = open_session(self._path, self._packed)
+            return self._session
+
+
+def distance_buckets(places: NDArray[np.int64], buckets: int = 32, furthest: int = 128) -> NDArray[np.int64]:
+    """MPNet's buckets of relative positions (as T5's): half for each direction, exact up to 8, then logarithmic."""
+    half, exact = buckets // 2, buckets // 4
+    offset = places[None, :] - places[:, None]
+    distance = np.abs(offset)
+    wide = exact + (
+        np.log(np.maximum(distance, 1).astype(np.float32) / exact) / math.log(furthest / exact) * (half - exact)
+    ).astype(np.int64)
+    return (offset > 0) * half + np.where(distance < exact, distance, np.minimum(wide, half - 1))
