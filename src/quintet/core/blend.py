@@ -2,7 +2,9 @@
 
     value = intercept + sum of weight × clip((signal - shift) / scale)
 
-then, where `levels` are given, the share of rated outputs (in the sets the blend was made with) that lie below.
+then, where `probability = [intercept, slope]` is given, the calibrated probability 1 / (1 + exp(-intercept - slope *
+value)) (Platt 1999); or, where `levels` are given, the share of rated outputs (in the sets the blend was made with)
+that lie below.
 
 A blend that says what it `needs` goes on without the rest: a signal that cannot be had counts as its mean, which adds
 nothing, and is named in the flags.
@@ -31,7 +33,7 @@ from quintet.core.score import Score, Span
 from quintet.errors import InputError, MissingField, UnknownName
 
 _RECIPE_KEYS = {"question", "signals", "intercept", "levels", "low", "high", "paper", "evidence", "note"}
-_RECIPE_KEYS |= {"needs", "either", "origin"}
+_RECIPE_KEYS |= {"needs", "either", "origin", "probability"}
 _SIGNAL_KEYS = {"metric", "of", "label", "shift", "scale", "clip", "weight", "parameters"}
 
 ADDS = " adds"
@@ -73,7 +75,7 @@ class Blend(Composite):
     @property
     def dimensions(self) -> tuple[Dimension, ...]:  # type: ignore[override]
         every = dict.fromkeys(f for s in self.signals for f in s.metric.fields if f != "output")
-        low, high = (0.0, 1.0) if "levels" in self.table else (-math.inf, None)
+        low, high = (0.0, 1.0) if {"levels", "probability"} & set(self.table) else (-math.inf, None)
         return (
             Dimension(
                 self.recipe.replace("#", "/").rpartition("/")[2],
@@ -135,7 +137,9 @@ class Blend(Composite):
                 shares[f"{signal.label}{ADDS}"] = share
             flags.update(dict.fromkeys(found.flags))
             cut.update(found.cut)
-        if "levels" in self.table:
+        if "probability" in self.table:
+            value = _platt(value, *self.table["probability"])
+        elif "levels" in self.table:
             value = percentile(value, self.table["levels"])
         return {self.dimensions[0].name: Score(value, self._spans(rows), {**parts, **shares}, tuple(flags), cut)}
 
@@ -169,6 +173,10 @@ def with_counterparts(chosen: tuple[Span, ...], known: Iterable[Span]) -> tuple[
         else span
         for span in chosen
     )
+
+
+def _platt(value: float, intercept: float, slope: float) -> float:
+    return value if math.isnan(value) else 0.5 * (1.0 + math.tanh(0.5 * (intercept + slope * value)))
 
 
 def percentile(value: float, levels: list[float]) -> float:

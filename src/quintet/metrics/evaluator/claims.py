@@ -1,0 +1,350 @@
+"""What an output claims, held against what it was made from: each claim supported, contradicted or not in the source.
+
+An output's score is made of its claims, and the lowest counts most: true padding cannot rescue a lie.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from quintet.core.dimension import Dimension
+from quintet.core.example import Example
+from quintet.core.metric import Row
+from quintet.core.score import Score, Span, no_score
+from quintet.metrics.evaluator.reading import (
+    Output,
+    fact_of,
+    memory,
+    read_output,
+    references_of,
+    turns_of,
+    weighted_mean,
+)
+from quintet.metrics.evaluator.signal import EvaluatorSignal, log_odds
+from quintet.models.open import identity, open_model
+from quintet.models.roles import Reader, Reading
+from quintet.text.detokenise import detokenise_with_places
+from quintet.text.passages import Passages
+from quintet.text.sentences import sentences
+
+TOGETHER = 3
+"""Claims that share one passage of a source that does not fit whole."""
+SURE = 7.0
+"""Log-odds beyond this say the same."""
+LEAST_WORDS = 4
+"""A part of a sentence with fewer words does not stand alone as a claim."""
+MOST = 40
+"""Sentences of a source that are looked for in an output."""
+
+Beside = Literal["document", "fact", "dialogue", "record", "references", "input"]
+
+_FINITE = (
+    r"(?:is|are|was|were|has|have|had|will|would|can|could|may|might|must|should|does|do|did|won't|can't|isn't|aren't"
+    r"|wasn't|weren't|hasn't|haven't|didn't|doesn't|don't|\w{2,}ed|\w{2,}s|said|made|took|went|came|got|won|lost|found"
+    r"|told|gave|left|began|led|held|kept|ran|rose|fell|sold|bought|paid|met)"
+)
+_CLAUSE = re.compile(
+    rf";\s+|,\s+(?:and|but|while|whereas|so)\s+(?=(?:he|she|it|they|we|you|i|there|this|that)\s+{_FINITE}\b"
+    rf"|(?:the|a|an|his|her|their|its|[A-Z]\w+)\s+(?:\w+\s+){{0,3}}?(?:is|are|was|were|has|have|had|will|would|can|could)\b)",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"(?:(?:Mr|Mrs|Ms|Dr|Sir)\.? )?[A-Z][\w’'-]+(?: (?:van |von |de |of )?[A-Z][\w’'-]+)*")
+_OPENERS = frozenset(
+    """a an and as after at before but for he her his how however i if in it its monday my no not now on our she since
+    so sunday saturday that the their then there these they this thursday those today tuesday we wednesday what when
+    while who why with yes yesterday you your friday here""".split()  # noqa: SIM905
+)
+_PRONOUN = re.compile(r"^(He|She|His|Her)\b(?= \w)")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A claim: `text` is what the reader sees, `start` and `end` its place in the output as it is read."""
+
+    text: str
+    start: int
+    end: int
+    shift: int = 0
+    """By how much a place in `text` lies behind its place in the output (a name that stands for a pronoun)."""
+
+
+def claims_of(output: Output) -> tuple[Piece, ...]:
+    """Sentences, cut where a clause stands alone; a pronoun at the start is replaced by the name it can only mean."""
+    found: list[Piece] = []
+    names: list[str] = []
+    for sentence in output.sentences:
+        for start, end in _clauses(sentence.text):
+            text = sentence.text[start:end]
+            found.append(_with_name(text, sentence.start + start, sentence.start + end, names))
+        names += [name for name in _names(sentence.text) if name not in names]
+    return tuple(found)
+
+
+def _clauses(text: str) -> list[tuple[int, int]]:
+    cuts = [0]
+    ends = []
+    for match in _CLAUSE.finditer(text):
+        if len(text[cuts[-1] : match.start()].split()) >= LEAST_WORDS <= len(text[match.end() :].split()):
+            ends.append(match.start())
+            cuts.append(match.end())
+    return list(zip(cuts, [*ends, len(text)], strict=True))
+
+
+def _names(text: str) -> list[str]:
+    found = [match.group() for match in _NAME.finditer(text)]
+    return [name for name in found if name.split()[0].casefold() not in _OPENERS]
+
+
+def _with_name(text: str, start: int, end: int, names: Sequence[str]) -> Piece:
+    match = _PRONOUN.match(text)
+    if match is None or len(names) != 1:
+        return Piece(text, start, end)
+    own = names[0] if match.group() in ("He", "She") else f"{names[0]}'s"
+    return Piece(own + text[match.end() :], start, end, len(own) - match.end())
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text that claims are held against, with the place of each sentence in it as the user gave it."""
+
+    passages: Passages
+    places: tuple[tuple[int, int], ...]
+    field: str
+    ends: str = ""
+    """Read after every passage: the question that was asked, the last turns."""
+
+    def context(self, claims: Sequence[str]) -> str:
+        return self.passages.about(claims) + self.ends
+
+    @property
+    def whole(self) -> bool:
+        return sum(self.passages.sizes) <= 260
+
+
+def source_of(text: str, field: str, ends: str = "") -> Source:
+    return memory.once(("source", text, field, ends), lambda: _source_of(text, field, ends))
+
+
+def _source_of(text: str, field: str, ends: str) -> Source:
+    read = detokenise_with_places(text, emoji=False)
+    pieces = sentences(read.text, "line")
+    places = tuple(read.span(piece.start, piece.end) for piece in pieces)
+    return Source(Passages([piece.text for piece in pieces]), places, field, ends)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    piece: Piece
+    reading: Reading
+    nearest: int | None
+    """The sentence of the source that shares most with it."""
+
+    @property
+    def log_odds(self) -> float:
+        return odds(self.reading.supported)
+
+
+def odds(chance: float) -> float:
+    return min(max(math.log(max(chance, 1e-9) / max(1 - chance, 1e-9)), -SURE), SURE)
+
+
+def judge_claims(reader: Reader, source: Source, pieces: Sequence[Piece]) -> list[Judged]:
+    """A source that fits is read whole. Of a longer one each few claims get the passage that matters to them; a claim
+    that finds no support there is held against the passage of its own."""
+    texts = [piece.text for piece in pieces]
+    together = len(texts) if source.whole else TOGETHER
+    asked = [
+        (source.context(texts[at : at + together]), tuple(texts[at : at + together]))
+        for at in range(0, len(texts), max(1, together))
+    ]
+    readings = [reading for own in reader.read(asked) for reading in own]
+    if not source.whole and len(texts) > 1:
+        again = [at for at, reading in enumerate(readings) if reading.supported < 0.5]
+        second = reader.read([(source.context([texts[at]]), (texts[at],)) for at in again])
+        for at, (reading,) in zip(again, second, strict=True):
+            if reading.supported > readings[at].supported:
+                readings[at] = reading
+    nearest = [source.passages.ranked(text)[0] if source.passages.sentences else None for text in texts]
+    return [Judged(*one) for one in zip(pieces, readings, nearest, strict=True)]
+
+
+def evidence(output: Output, source: Source, judged: Sequence[Judged]) -> tuple[Span, ...]:
+    """Every claim with its probability and verdict, and the words at fault of those that are not supported."""
+    spans: list[Span] = []
+    for one in judged:
+        supported = round(one.reading.supported, 4)
+        place = None if one.nearest is None else (source.field, *source.places[one.nearest])
+        first, last = output.places.span(one.piece.start, one.piece.end) if output.places.text else (0, 0)
+        note = verdict(one.reading)
+        spans.append(Span(first, last, supported, "sentence", note=note, other=place, p_supported=supported))
+        if one.reading.supported >= 0.5:
+            continue
+        for start, end, fault in words_at_fault(one):
+            first, last = output.places.span(start, end) if output.places.text else (0, 0)
+            value = round(1.0 - fault, 4)
+            spans.append(Span(first, last, value, "word", note="at fault", other=place, p_supported=value))
+    return tuple(spans)
+
+
+def verdict(reading: Reading) -> str:
+    if max(reading.supported, reading.contradicted, reading.absent) < 0.4:
+        return "cannot tell"
+    if reading.supported >= 0.5:
+        return "supported"
+    return "contradicted" if reading.contradicted > reading.absent else "not in the source"
+
+
+def words_at_fault(one: Judged, least: float = 0.5) -> list[tuple[int, int, float]]:
+    """(start, end, P(at fault)) of words of the output; a word is as much at fault as the worst of its pieces."""
+    found: list[tuple[int, int, float]] = []
+    text = one.piece.text
+    for start, end, fault in zip(one.reading.starts, one.reading.ends, one.reading.faults, strict=True):
+        begin = one.piece.start + int(start) - one.piece.shift
+        if begin < one.piece.start:  # inside a name that stands for a pronoun
+            continue
+        last = one.piece.start + int(end) - one.piece.shift
+        joined = found and int(start) > 0 and found[-1][1] == begin and text[int(start) - 1 : int(start)].isalnum()
+        if joined and text[int(start) : int(start) + 1].isalnum():
+            found[-1] = (found[-1][0], last, max(found[-1][2], float(fault)))
+        else:
+            found.append((begin, last, float(fault)))
+    return [word for word in found if word[2] > least]
+
+
+def turns_text(turns: Sequence[str]) -> str:
+    """Turns as lines, so that the reply is B's."""
+    return "\n".join(f"{'BA'[(len(turns) - at) % 2]}: {turn}" for at, turn in enumerate(turns))
+
+
+def sources_of(example: Example, beside: Beside) -> list[Source]:
+    """What claims are held against; several for several references."""
+    if beside == "fact":
+        return [source_of(fact_of(example), "context")]
+    if beside == "dialogue":
+        turns = turns_text(turns_of(example, 4))
+        return [source_of(fact_of(example) or turns_of(example, 1)[-1], "context", "\n" + turns)]
+    if beside == "references":
+        return [source_of(reference, "reference") for reference in references_of(example)]
+    return [source_of(example.source or "", "source")]
+
+
+_NEEDS: Mapping[str, str] = {"fact": "context", "dialogue": "history", "references": "references"}
+
+
+@dataclass(frozen=True)
+class ReaderSignal(EvaluatorSignal):
+    """A signal that the reader gives."""
+
+    beside: Beside = "document"
+    model: str = "bundled:reader"
+
+    model_role: ClassVar[str] = "reader"
+
+    def opened(self) -> Reader:
+        reader: Reader = open_model(self.model, self.model_role)
+        return reader
+
+    def prepare(self) -> None:
+        self.opened()
+
+    def model_identities(self) -> Mapping[str, str]:
+        return {"model": identity(self.model)}
+
+    @property
+    def _need(self) -> str:
+        return _NEEDS.get(self.beside, "source")
+
+    def _signals(self, examples: Sequence[Example]) -> list[Row]:
+        reader = self.opened()
+        return [self._one(reader, example) for example in examples]
+
+    def _one(self, reader: Reader, example: Example) -> Row:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Claims(ReaderSignal):
+    """Log-odds that what the output claims is supported: of its weakest claim, and on average."""
+
+    name = "evaluator-claims"
+
+    @property
+    def dimensions(self) -> tuple[Dimension, ...]:  # type: ignore[override]
+        return (
+            log_odds("lowest", "Is the least supported of its claims supported?", self._need),
+            log_odds("mean", "Are its claims supported?", self._need),
+        )
+
+    def _one(self, reader: Reader, example: Example) -> Row:
+        output = read_output(example.output)
+        pieces = claims_of(output)
+        best: tuple[float, float, tuple[Span, ...], int] | None = None
+        for source in sources_of(example, self.beside):
+            judged = judge_claims(reader, source, pieces)
+            values = [one.log_odds for one in judged]
+            cut = max((one.reading.cut[1] for one in judged), default=0)
+            found = (min(values), sum(values) / len(values), evidence(output, source, judged), cut)
+            # With several references a claim need stand in one of them only.
+            best = found if best is None or found[1] > best[1] else best
+        if best is None:
+            return {d.name: no_score(f"no {self._need}") for d in self.dimensions}
+        lowest, mean, spans, lost = best
+        cut_of = {"output": lost} if lost else {}
+        return {"lowest": Score(lowest, spans, cut=cut_of), "mean": Score(mean, spans, cut=cut_of)}
+
+
+@dataclass(frozen=True)
+class Coverage(ReaderSignal):
+    """How much of the source the output says: its sentences held against the output, the central ones weighing more."""
+
+    name = "evaluator-coverage"
+
+    @property
+    def dimensions(self) -> tuple[Dimension, ...]:  # type: ignore[override]
+        return (
+            Dimension("covered", "Does the output say what the source says?", (self._need,)),
+            Dimension("central", "Does the output say what matters in the source?", (self._need,)),
+        )
+
+    def _one(self, reader: Reader, example: Example) -> Row:
+        context = read_output(example.output).text
+        covered, central = [], []
+        for source in sources_of(example, self.beside):
+            weights = source.passages.centrality
+            order = sorted(range(len(weights)), key=lambda at: -weights[at])[:MOST]
+            claims = tuple(source.passages.sentences[at] for at in sorted(order))
+            if not claims:
+                continue
+            (readings,) = reader.read([(context, claims)])
+            chances = [reading.supported for reading in readings]
+            own = [weights[at] for at in sorted(order)]
+            covered.append(sum(chances) / len(chances))
+            central.append(weighted_mean(chances, own))
+        if not covered:
+            return {d.name: no_score(f"no {self._need}") for d in self.dimensions}
+        return {"covered": Score(sum(covered) / len(covered)), "central": Score(sum(central) / len(central))}
+
+
+@dataclass(frozen=True)
+class Fit(ReaderSignal):
+    """Log-odds that the output, as a whole, serves as the summary, reply or answer."""
+
+    name = "evaluator-fit"
+
+    @property
+    def dimensions(self) -> tuple[Dimension, ...]:  # type: ignore[override]
+        return (log_odds("fit", "Does it serve as summary, reply or answer?", self._need),)
+
+    def _one(self, reader: Reader, example: Example) -> Row:
+        text = read_output(example.output).text
+        if self.beside == "dialogue":
+            fact = fact_of(example)
+            context = (fact + "\n" if fact else "") + turns_text(turns_of(example, 4))
+        else:
+            context = sources_of(example, self.beside)[0].context([text])
+        ((reading,),) = reader.read([(context, (text,))])
+        return {"fit": Score(odds(reading.fit))}

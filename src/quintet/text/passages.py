@@ -1,0 +1,73 @@
+"""Passages of a long text that matter to a claim: sentences that share its rare words, with their neighbours."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+
+from quintet.text.tokens import words
+
+BUDGET = 260
+"""Words of a passage: what the reader was trained on, and what fits its window."""
+
+
+class Passages:
+    """Sentences of one text; `about` chooses among them, always in the text's order."""
+
+    def __init__(self, sentences: Sequence[str]):
+        self.sentences = tuple(sentences)
+        self.sizes = tuple(len(sentence.split()) for sentence in self.sentences)
+
+    @cached_property
+    def _bags(self) -> tuple[frozenset[str], ...]:
+        return tuple(frozenset(word.text.casefold() for word in words(sentence)) for sentence in self.sentences)
+
+    @cached_property
+    def _rarity(self) -> dict[str, float]:
+        seen = Counter(word for bag in self._bags for word in bag)
+        return {word: math.log(1 + len(self._bags) / count) for word, count in seen.items()}
+
+    def ranked(self, claim: str) -> list[int]:
+        """Sentences by the rarity of the words they share with the claim, the nearest first."""
+        own = {word.text.casefold() for word in words(claim)}
+        rarity = self._rarity
+        scores = [sum(rarity[word] for word in own & bag) / math.sqrt(6 + len(bag)) for bag in self._bags]
+        return sorted(range(len(scores)), key=lambda index: -scores[index])
+
+    def chosen(self, claims: Sequence[str], budget: int = BUDGET) -> list[int]:
+        """Indices of the sentences that are read for these claims; all of them where they fit."""
+        if sum(self.sizes) <= budget:
+            return list(range(len(self.sentences)))
+        orders = [self.ranked(claim) for claim in claims]
+        found: set[int] = set()
+        spent = 0
+        for rank in range(len(self.sentences)):
+            for order in orders:
+                for index in (order[rank], order[rank] - 1, order[rank] + 1):
+                    if not 0 <= index < len(self.sentences) or index in found:
+                        continue
+                    if found and spent + self.sizes[index] > budget:
+                        return sorted(found)
+                    found.add(index)
+                    spent += self.sizes[index]
+        return sorted(found)
+
+    def about(self, claims: Sequence[str], budget: int = BUDGET) -> str:
+        return " ".join(self.sentences[index] for index in self.chosen(claims, budget))
+
+    @cached_property
+    def centrality(self) -> tuple[float, ...]:
+        """How much of each sentence's rare words other sentences share, the largest 1."""
+        rarity = self._rarity
+        found = []
+        for index, bag in enumerate(self._bags):
+            shared = sum(
+                sum(rarity[word] for word in bag & other) / math.sqrt((1 + len(bag)) * (1 + len(other)))
+                for at, other in enumerate(self._bags)
+                if at != index
+            )
+            found.append(shared)
+        most = max(found, default=0.0) or 1.0
+        return tuple(value / most for value in found)
