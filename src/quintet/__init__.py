@@ -16,6 +16,8 @@ from quintet._version import __version__
 if TYPE_CHECKING:
     from quintet._api import load as load
     from quintet._api import score as score
+    from quintet._claims import Claim as Claim
+    from quintet._claims import claims as claims
     from quintet.core.dimension import Dimension as Dimension
     from quintet.core.example import Example as Example
     from quintet.core.metric import Metric as Metric
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "load": "quintet._api",
     "score": "quintet._api",
+    "Claim": "quintet._claims",
+    "claims": "quintet._claims",
     "Dimension": "quintet.core.dimension",
     "Example": "quintet.core.example",
     "Metric": "quintet.core.metric",

@@ -20,6 +20,7 @@ from quintet.metrics.evaluator.reading import (
     fact_of,
     memory,
     read_output,
+    read_plain,
     references_of,
     turns_of,
     weighted_mean,
@@ -58,6 +59,7 @@ _OPENERS = frozenset(
     so sunday saturday that the their then there these they this thursday those today tuesday we wednesday what when
     while who why with yes yesterday you your friday here""".split()  # noqa: SIM905
 )
+_SPEAKER = re.compile(r"^(?:[A-Z]|[Uu]ser|[Aa]ssistant|[Ss]peaker ?\w|[Aa]gent ?\w?): ")
 _PRONOUN = re.compile(r"^(He|She|His|Her)\b(?= \w)")
 
 
@@ -217,7 +219,8 @@ def words_at_fault(one: Judged, least: float = 0.5) -> list[tuple[int, int, floa
 
 def turns_text(turns: Sequence[str]) -> str:
     """Turns as lines, so that the reply is B's."""
-    return "\n".join(f"{'BA'[(len(turns) - at) % 2]}: {turn}" for at, turn in enumerate(turns))
+    said = [_SPEAKER.sub("", turn) for turn in turns]
+    return "\n".join(f"{'BA'[(len(said) - at) % 2]}: {turn}" for at, turn in enumerate(said))
 
 
 def sources_of(example: Example, beside: Beside) -> list[Source]:
@@ -229,7 +232,8 @@ def sources_of(example: Example, beside: Beside) -> list[Source]:
         return [source_of(fact_of(example) or turns_of(example, 1)[-1], "context", "\n" + turns)]
     if beside == "references":
         return [source_of(reference, "reference") for reference in references_of(example)]
-    return [source_of(example.source or "", "source")]
+    asked = f"\nQuestion: {read_plain(example.question)}" if example.question and beside == "document" else ""
+    return [source_of(example.source or "", "source", asked)]
 
 
 _NEEDS: Mapping[str, str] = {"fact": "context", "dialogue": "history", "references": "references"}
