@@ -1,10 +1,11 @@
-"""How well the bundled evaluator agrees with people: writes the tables of docs/agreement.md.
+"""How well the bundled evaluator agrees with people: writes the tables of docs/agreement.md
+and, of single signals, precision and signatures, of research/evaluator/figures.md.
 
     python benchmarks/agreement.py --look "release candidate 3" --workers 2
-    python benchmarks/agreement.py newsroom dialsummeval --limit 50 --page /tmp/page.md      # validation sets: no look
+    python benchmarks/agreement.py newsroom --limit 50 --page page.md --details more.md  # a validation set: no look
 
 One run gives all tables: scores are kept, single signals and blends without one are put together from `Score.parts`.
-Test sets are refused without --look, which adds a row to docs/benchmark-log.md. With --study the signals come from
+Test sets are refused without --look, which adds a row to research/looks.md. With --study the signals come from
 files that research/evaluator wrote on another machine instead of being computed here.
 """
 
@@ -236,11 +237,19 @@ def _change(kind: str, benchmark: Benchmark, dimension: str, ours: Blended, othe
     )  # fmt: skip
 
 
-def tables(records: Sequence[Record], draws: Draws, changes: Sequence[Change], signed: dict[str, str]) -> str:
+def tables(records: Sequence[Record], draws: Draws) -> str:
+    """The evaluator, and the evaluator beside others."""
     found: Found = {(r.set, r.dimension, r.metric): r for r in records}
     people = {(r.set, r.dimension): r for r in records if r.kind == "ceiling"}
-    cells = list(dict.fromkeys((r.set, r.dimension) for r in records if r.metric == FULL))
-    parts = [_first(found, draws, people, cells), _losses(found, cells), _beside(found, cells), _signals(found, cells)]
+    cells = _cells(records)
+    parts = [_first(found, draws, people, cells), _losses(found, cells), _beside(found, cells)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def details(records: Sequence[Record], changes: Sequence[Change], signed: dict[str, str]) -> str:
+    """Single signals, precision, signatures."""
+    found: Found = {(r.set, r.dimension, r.metric): r for r in records}
+    parts = [_signals(found, _cells(records))]
     few = "Spearman with people at the set's level, on n rows; ours is"
     precise = f"{few} the package as shipped, the other has the evaluator in 32 bits, on the first rows of each set."
     study = f"{few} the package as shipped, the other the study's signals (all windows of a document, a GPU)."
@@ -248,6 +257,10 @@ def tables(records: Sequence[Record], draws: Draws, changes: Sequence[Change], s
     parts.append(_compared(changes, CHECK, "The package against the study", study))
     parts.append("## Signatures\n" + "\n".join(f"- `{line}`" for line in dict.fromkeys(signed.values())))
     return "\n\n".join(part for part in parts if part)
+
+
+def _cells(records: Sequence[Record]) -> list[Cell]:
+    return list(dict.fromkeys((r.set, r.dimension) for r in records if r.metric == FULL))
 
 
 def _value(record: Record | None, interval: bool = True) -> str:
@@ -345,7 +358,7 @@ def _losses(found: Found, cells: Sequence[Cell]) -> str:
 
 
 def _beside(found: Found, cells: Sequence[Cell]) -> str:
-    parts = ["## Beside others"]
+    parts = ["## Beside other systems"]
     for name in dict.fromkeys(name for name, _ in cells):
         dims = [d for n, d in cells if n == name and any(d in f.values for f in published(name))]
         if not dims:
@@ -451,7 +464,7 @@ def repeat_figures(records: Sequence[Record], path: Path) -> None:
 
 
 def log_look(what: str, sets: Sequence[str], records: Sequence[Record]) -> None:
-    path = ROOT / "docs" / "benchmark-log.md"
+    path = ROOT / "research" / "looks.md"
     numbers = "; ".join(f"{r.set} {r.dimension} {decimal(r.spearman, 3)}" for r in records if r.metric == FULL)
     row = f"| {datetime.date.today()} | {what} | {', '.join(sets)} | Spearman, full: {numbers} | docs/agreement.md |"
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -505,6 +518,7 @@ def main() -> None:
     parser.add_argument("--study", nargs="+", metavar="FILE", help="ratings.json.gz and files of signals (.npz)")
     parser.add_argument("--blends", default=str(ROOT / "research" / "evaluator" / "blends"))
     parser.add_argument("--page", default=str(ROOT / "docs" / "agreement.md"))
+    parser.add_argument("--details", default=str(ROOT / "research" / "evaluator" / "figures.md"))
     parser.add_argument("--records", help="write the records here, too (JSON)")
     given = parser.parse_args()
     tested = [name for name in given.sets if load(name, given.data).split == "test"]
@@ -526,7 +540,8 @@ def main() -> None:
             "signatures": signed,
         }
         Path(given.records).write_text(json.dumps(plain, indent=1), encoding="utf-8")
-    write_page(tables(records, draws, changes, signed), Path(given.page))
+    write_page(tables(records, draws), Path(given.page))
+    write_page(details(records, changes, signed), Path(given.details))
     if tested:
         log_look(given.look, tested, records)
         repeat_figures(records, ROOT / "docs" / "choosing.md")

@@ -1,7 +1,7 @@
 """How the five systems agree with people on the bundled models: the tables of docs/metrics/{ctc,usr,unieval,gruen}.md.
 
     python benchmarks/five_systems.py [FAMILY …] [--rows 150] [--data DIR]
-    python benchmarks/five_systems.py --test          # test sets: once for a release, logged in docs/benchmark-log.md
+    python benchmarks/five_systems.py --test          # test sets: once for a release, logged in research/looks.md
 
 Pooled Spearman over a seeded sample of rows, 95 % bootstrap over rows. IM2's table comes from scripts/build_im2.py.
 """
@@ -162,7 +162,7 @@ def main() -> None:
     ask.add_argument("--rows", type=int, default=150)
     ask.add_argument("--data")
     ask.add_argument("--evaluator", default="", help="dir:FOLDER of a candidate in place of bundled:evaluator")
-    ask.add_argument("--test", action="store_true", help="test sets; add a row to docs/benchmark-log.md")
+    ask.add_argument("--test", action="store_true", help="test sets; add a row to research/looks.md")
     given = ask.parse_args()
     tables = TEST if given.test else VALIDATION
     for family in given.family or tables:

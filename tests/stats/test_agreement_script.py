@@ -85,8 +85,7 @@ def test_tables_from_a_study(tmp_path: Path, benchmarks: Path, monkeypatch: pyte
     page.write_text("# Before\n<!-- tables -->\nold\n<!-- /tables -->\nafter\n")
     options = agreement.Options(data=str(benchmarks), resamples=50, study=signals.Study(ratings, [table], blends))
     records, draws, changes, signed = agreement.judge("simplicity_da", options)
-    text = agreement.tables(records, draws, changes, signed)
-    agreement.write_page(text, page)
+    agreement.write_page(agreement.tables(records, draws), page)
     written = page.read_text()
     assert written.startswith("# Before\n<!-- tables -->\n## The evaluator")
     assert written.endswith("<!-- /tables -->\nafter\n")
@@ -94,7 +93,8 @@ def test_tables_from_a_study(tmp_path: Path, benchmarks: Path, monkeypatch: pyte
     assert "| simplicity_da preservation | 600 | pooled |" in written
     cell, mean = (next(r for r in written.splitlines() if r.startswith(f"| {n}")) for n in ("simplicity_da", "**one"))
     assert cell.split(" | ")[3] == mean.split(" | ")[3].replace("*", "")  # the mean of one figure has its interval
-    (alone,) = [line for line in written.splitlines() if "same meaning as the input" in line]
+    single = agreement.details(records, changes, signed)
+    (alone,) = [line for line in single.splitlines() if "same meaning as the input" in line]
     assert "-1.000 [-1.00, -1.00]" in alone
 
 
