@@ -23,7 +23,7 @@ import onnxruntime
 from made_up import machine
 
 from quintet.models.catalog import entry, verify
-from quintet.models.judge_states import as_inputs
+from quintet.models.onnx_judge import as_inputs
 
 SHAPES = ((1, 28, 312), (8, 28, 312), (3, 80, 312), (1, 312, 0), (3, 80, 0))
 """Texts of a run, sub-words of each, sub-words of the grounds beside them."""

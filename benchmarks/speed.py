@@ -38,7 +38,7 @@ from quintet.models import open as opening
 from quintet.models.catalog import entry, verify
 from quintet.models.subwords import LAST, Subwords
 from quintet.models.torch_backend import Loaded
-from quintet.models.torch_yes_no import TorchYesNo
+from quintet.models.torch_t5 import TorchYesNo
 from quintet.text.sentences import sentences
 
 BATCH, LONGEST = 8, 1024

@@ -29,7 +29,7 @@ from quintet.metrics.im2.diversity import DistN
 from quintet.metrics.im2.fitting import RatedSet, fit_two_levels
 from quintet.metrics.im2.qualities import CATEGORIES, route
 from quintet.metrics.im2.specificity import DialogueMlm
-from quintet.models import pooled_head
+from quintet.models import adapters as pooled_head
 from quintet.models.memo import forget_all
 from quintet.models.open import open_model
 from quintet_train.pseudo.im2 import five_point, scale_of

@@ -10,7 +10,7 @@ DOORS = {"cli", "server", "report", "integrations", "gate"}
 LEVELS = [
     DOORS,
     {"reproduce"},
-    {"_api"},
+    {"_api", "_claims"},
     {"stats", "runner"},
     {"metrics"},
     {"models", "data"},

@@ -33,7 +33,7 @@ def test_heads_know_right_from_wrong(judged):
 
 
 def test_every_head_that_questions_ask_for_is_there():
-    from quintet.models.judge_questions import known_questions
+    from quintet.models.adapters import known_questions
 
     heads = {head for question in known_questions().values() for head, _ in question.heads}
     judge = open_model(JUDGE, "judge")

@@ -10,9 +10,8 @@ from tiny_judges import PlainLanguageModel
 
 from quintet.errors import ModelError
 from quintet.models import onnx_lm
-from quintet.models.kept_states import KeptStates
-from quintet.models.lm_states import size
-from quintet.models.memo import forget_all
+from quintet.models.memo import KeptStates, forget_all
+from quintet.models.onnx_lm import size
 from quintet.models.open import identity, open_model
 from quintet.models.roles import CausalLM, YesNo
 

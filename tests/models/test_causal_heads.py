@@ -21,7 +21,7 @@ from quintet.models import onnx_lm
 from quintet.models.folder import HEADS, describe
 from quintet.models.lm_heads import Heads
 from quintet.models.memo import forget_all
-from quintet.models.onnx_cut import output_names
+from quintet.models.onnx_backend import output_names
 from quintet.models.open import identity, open_model
 from quintet.models.roles import JudgingLM, Limits, PairClassifier
 from quintet.models.subwords import Pieces

@@ -9,7 +9,7 @@ pytest.importorskip("onnx", reason="the torch extra is not installed")
 from tiny_judges import QUESTIONS, TOGETHER, TOKENS, PlainEvaluator
 
 from quintet.errors import ModelError
-from quintet.models import pooled_head
+from quintet.models import adapters as pooled_head
 from quintet.models.memo import forget_all
 from quintet.models.open import identity, open_model
 from quintet.models.roles import Judge, Limits
@@ -283,7 +283,7 @@ def test_every_question_of_unieval_is_known():
     import tomllib
     from importlib.resources import files
 
-    from quintet.models.judge_questions import known_questions
+    from quintet.models.adapters import known_questions
 
     tables = tomllib.loads(files("quintet.metrics.unieval").joinpath("prompts.toml").read_text(encoding="utf-8"))
     prompts = [prompt for task in tables.values() for prompt in task.values()]

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from quintet.models.judge_states import as_inputs, from_outputs, past_names
-from quintet.models.kept_states import KeptStates
+from quintet.models.memo import KeptStates
+from quintet.models.onnx_judge import as_inputs, from_outputs, past_names
 
 
 def states(length, fill=0.0):

@@ -5,8 +5,7 @@ import pytest
 
 from quintet.errors import ModelError
 from quintet.models import catalog
-from quintet.models.onnx_backend import open_session
-from quintet.models.onnx_cut import cut, output_names
+from quintet.models.onnx_backend import cut, open_session, output_names
 
 FEED = {"input_ids": np.array([[101, 7592, 2088, 102]]), "attention_mask": np.ones((1, 4), np.int64)}
 

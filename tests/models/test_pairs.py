@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quintet.errors import ModelError
-from quintet.models.pairs import shares
+from quintet.models.subwords import shares
 
 sizes = st.integers(0, 60)
 

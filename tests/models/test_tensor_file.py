@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as hnp
 
 from quintet.errors import ModelError
 from quintet.models import packed_weights
-from quintet.models.tensor_file import DTYPES, tensors
+from quintet.models.packed_weights import DTYPES, tensors
 
 GOOD = {"dtype": "U8", "shape": [2, 2], "data_offsets": [0, 4]}
 DEEP = b"[" * 100_000

@@ -3,7 +3,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.models.windows import windows
+from quintet.models.subwords import windows
 
 cases = st.tuples(st.integers(0, 300), st.integers(2, 40)).flatmap(
     lambda pair: st.tuples(st.just(pair[0]), st.just(pair[1]), st.integers(0, pair[1] - 1))

@@ -3,8 +3,8 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quintet.text.content_words import ENGLISH, is_stopword
 from quintet.text.ngrams import ngram_counts, ngrams
-from quintet.text.stopwords import ENGLISH, is_stopword
 from quintet.text.tokens import whitespace_words, words
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from torch import nn
 
 from quintet.errors import InputError
-from quintet.models import torch_heads
-from quintet.models.topic_graph import TopicGraph
+from quintet.models import torch_trained as torch_heads
+from quintet.models.torch_trained import TopicGraph
 from quintet_train import heads, network, topics
 from quintet_train.items import Item, PairItem, RankItem, TargetItem, TextItem, WordItem, YesNoItem
 from quintet_train.opening import Base, check_positions, needed_kind, open_base, positions_of

@@ -22,7 +22,7 @@ from typing import Any
 
 from quintet._version import __version__
 from quintet.errors import ModelError
-from quintet.models.torch_heads import hidden_size
+from quintet.models.torch_trained import hidden_size
 from quintet_train.assemble import Assembled, with_head
 from quintet_train.opening import bare_from_folder, needed_kind
 from quintet_train.recipe import Model, Recipe

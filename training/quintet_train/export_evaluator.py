@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from quintet.errors import ModelError
-from quintet.models.judge_states import Names, fresh_names, past_names
+from quintet.models.onnx_judge import Names, fresh_names, past_names
 from quintet_train.export_graph import MICROSOFT, Array, Codes, Graph, Weight, log_probability, quantised
 from quintet_train.torch_parts import need
 

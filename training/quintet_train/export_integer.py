@@ -18,8 +18,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from quintet.models.judge_states import States, as_inputs, fresh_names, from_outputs
-from quintet.models.onnx_judge import NOTHING
+from quintet.models.onnx_judge import NOTHING, States, as_inputs, fresh_names, from_outputs
 from quintet.models.subwords import Subwords
 from quintet_train.export_evaluator import LONGEST_OUTPUT, Weights, _Evaluator
 from quintet_train.export_graph import MICROSOFT, Array

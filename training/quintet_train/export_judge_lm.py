@@ -24,7 +24,7 @@ from onnx import TensorProto
 from quintet.errors import ModelError
 from quintet.models import lm_heads, packed_weights
 from quintet.models.folder import HEADS
-from quintet.models.lm_states import state_names
+from quintet.models.onnx_lm import state_names
 from quintet_train.evaluator.groups import QUESTIONS
 from quintet_train.export_evaluator import tidy_tokenizer
 from quintet_train.export_graph import MICROSOFT, Array, Graph, log_probability

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from quintet.errors import InputError
-from quintet.models.topic_graph import TopicGraph
+from quintet.models.torch_trained import TopicGraph
 from quintet_train import devscore, losses
 from quintet_train.encode import Encoded, Limits, TextEncoder, word_weights
 from quintet_train.items import Item, PairItem, RankItem, TargetItem, TextItem, WordItem, YesNoItem

@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from quintet.models.torch_heads import run_encoder
+from quintet.models.torch_trained import run_encoder
 
 
 class Tagger(nn.Module):

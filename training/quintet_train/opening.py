@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from quintet.errors import InputError, ModelError, UnknownName
-from quintet.models.hub import snapshot
+from quintet.models.open import snapshot
 from quintet_train import tiny
 from quintet_train.encode import TextEncoder
 from quintet_train.recipe import Model

@@ -85,5 +85,5 @@ def head_points(features: NDArray[np.float32], head: Head) -> Floats:
 
 
 def layers(head: Head) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
-    """(weight (out, in), bias) from the features up, as `quintet.models.pooled_head` stores them (activation tanh)."""
+    """(weight (out, in), bias) from the features up, as `quintet.models.adapters` stores them (activation tanh)."""
     return [(np.ascontiguousarray(head["w1"].T), head["b1"]), (np.ascontiguousarray(head["w2"].T), head["b2"])]

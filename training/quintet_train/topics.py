@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from quintet.models.topic_graph import NEIGHBOURS, Floats, TopicGraph, content_words
+from quintet.models.torch_trained import NEIGHBOURS, Floats, TopicGraph, content_words
 
 
 def learn(texts: Sequence[str], vocabulary: int = 5000, width: int = 300, seed: int = 0) -> TopicGraph:

@@ -12,8 +12,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from quintet.errors import MissingExtra
-from quintet.models.topic_graph import UNREACHABLE, TopicGraph
-from quintet.models.torch_heads import GraphAttention
+from quintet.models.torch_trained import UNREACHABLE, GraphAttention, TopicGraph
 from quintet_train import devscore, losses, topics
 from quintet_train.assemble import assemble
 from quintet_train.generate import masked_infiller, model_infiller, nucleus_draw, seq2seq_infiller, write

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from quintet.errors import MissingExtra, ModelError
-from quintet.models.hub import PICKLES, snapshot
-from quintet.models.open import revision_of
+from quintet.models.open import PICKLES, revision_of, snapshot
 
 try:
     import torch

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from quintet.errors import ModelError
 from quintet.models.folder import HEADS, Description
+from quintet.models.packed_weights import read_all
 from quintet.models.roles import Judgement
 from quintet.models.subwords import Pieces
-from quintet.models.tensor_file import read_all
 
 Numbers = NDArray[np.float32]
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from quintet.models.batching import batches, once_each
 from quintet.models.roles import Long, Mode, TokenScores
-from quintet.models.subwords import MASK, Pieces, Subwords
-from quintet.models.windows import windows
+from quintet.models.subwords import MASK, Pieces, Subwords, windows
 
 ONE_BY_ONE = 510
 """Sub-words of a text that are masked in passes of their own: one window. That takes as many passes as sub-words."""

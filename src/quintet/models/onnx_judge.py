@@ -24,13 +24,47 @@ from numpy.typing import NDArray
 from quintet.errors import ModelError
 from quintet.models.batching import equal_batches
 from quintet.models.folder import Description
-from quintet.models.judge_states import STATE_BYTES, States, as_inputs, fresh_names, from_outputs, past_names
-from quintet.models.kept_states import KeptStates
-from quintet.models.memo import forgetting
-from quintet.models.onnx_backend import open_session
-from quintet.models.onnx_cut import cut, input_names, output_names
+from quintet.models.memo import KeptStates, forgetting
+from quintet.models.onnx_backend import cut, input_names, open_session, output_names
 from quintet.models.roles import Judgement
 from quintet.models.subwords import Pieces, Subwords
+
+# What a judge keeps of grounds it has read: keys and values of every layer, for all outputs that stand beside them.
+
+STATE_BYTES = 64 * 2**20
+"""Memory for grounds already read; a sub-word takes 37 kB. Questions come sorted by their grounds, so a few suffice."""
+
+States = NDArray[np.float32]
+"""(layers, 2, heads, sub-words, width of a head)"""
+Names = list[tuple[str, str]]
+"""Of keys and values, layer by layer."""
+
+
+def past_names(layers: int) -> Names:
+    """The graph's inputs for the states of the grounds. One input for all would be cut up, that is copied, at every
+    run."""
+    return [(f"past_key_{index}", f"past_value_{index}") for index in range(layers)]
+
+
+def fresh_names(layers: int) -> Names:
+    """The graph's outputs for the states of what it was given, each (heads, texts, sub-words, width of a head)."""
+    return [(f"fresh_key_{index}", f"fresh_value_{index}") for index in range(layers)]
+
+
+def as_inputs(states: States) -> dict[str, States]:
+    """Views, not copies."""
+    return {
+        name: part
+        for names, own in zip(past_names(len(states)), states, strict=True)
+        for name, part in zip(names, own, strict=True)
+    }
+
+
+def from_outputs(fresh: Sequence[States], text: int, length: int) -> States:
+    """The states of one text of a run, without what it was filled up with."""
+    own = np.stack([part[:, text, :length] for part in fresh])
+    return own.reshape(len(fresh) // 2, 2, *own.shape[1:])
+
 
 JudgedPair = tuple[str, tuple[str, ...]]
 Key = tuple[bytes, bytes, bool]

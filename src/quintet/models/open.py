@@ -9,6 +9,7 @@ first needed.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import threading
 from collections.abc import Callable
@@ -18,7 +19,124 @@ from typing import Any
 
 from quintet.errors import InputError, MissingExtra, ModelError
 from quintet.models import catalog, folder, packed_weights
-from quintet.models.hub import PICKLES, snapshot
+from quintet.models.folder import Description, describe
+
+# Snapshots from the Hugging Face hub: a revision is required, tensors only, offline variables are honoured.
+
+PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
+WANTED = ("*.safetensors", "*.json", "*.txt", "*.model", "model.toml", "*.onnx")
+
+
+def snapshot(repository: str, revision: str, pickles: bool = False) -> Path:
+    """The local folder of a repository at a revision: from the cache, else downloaded unless offline.
+
+    Files that can run code are only fetched to be converted (`pickles`).
+    """
+    try:
+        import huggingface_hub
+    except ImportError:
+        raise MissingExtra("huggingface_hub", "torch", f"hf:{repository}") from None
+
+    def fetch(local_only: bool) -> Path:
+        return Path(
+            huggingface_hub.snapshot_download(
+                repository,
+                revision=revision,
+                allow_patterns=[*WANTED, *PICKLES] if pickles else list(WANTED),
+                local_files_only=local_only,
+            )
+        )
+
+    try:
+        kept = fetch(local_only=True)
+    except Exception:  # not in the cache: the hub's errors have changed their base class between releases
+        kept = None
+    # What was fetched for another purpose, or broken off, is no whole model.
+    if kept is not None and not pickles and _is_whole(kept):
+        return kept
+    try:
+        return fetch(local_only=bool(huggingface_hub.constants.HF_HUB_OFFLINE))
+    except Exception as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise ModelError(f"hf:{repository}@{revision} cannot be fetched ({reason[:200]})") from None
+
+
+def _is_whole(folder: Path) -> bool:
+    shards = folder / "model.safetensors.index.json"
+    if shards.exists():
+        names = set(json.loads(shards.read_text(encoding="utf-8"))["weight_map"].values())
+        return all((folder / name).exists() for name in names)
+    return any(folder.glob("*.safetensors")) or any(folder.glob("*.onnx"))
+
+
+# Which object plays a role for a folder with a graph: `model.toml` says what the graph was made for.
+
+Opener = Callable[[str, str], Any]
+"""Opens another spec in a role, once per process."""
+
+
+def open_graph(spec: str, path: Path, role: str, head: str, identity: str, opener: Opener) -> Any:
+    found = describe(path)
+    if found.role == "judge" and role != "judge":
+        from quintet.models.adapters import adapt
+
+        return adapt(opener(spec, "judge"), role, head, identity, spec)
+    if found.role == "causal-lm" and role == "yes-no" and not head:
+        from quintet.models.onnx_lm import ChatYesNo
+
+        return ChatYesNo(opener(spec, "causal-lm"), identity)
+    if found.role == "causal-lm" and found.taught and role not in ("causal-lm", "yes-no"):
+        from quintet.models.adapters import ROLES, adapt_language_model
+
+        if role in ROLES:
+            return adapt_language_model(opener(spec, "causal-lm"), role, head, identity, spec)
+    if found.role != role:
+        raise ModelError(f"{spec} is a model for the role {found.role}, not {role}; name another model")
+    if head:
+        raise ModelError(f"{spec} has no heads to choose from in the role {role} (write {spec})")
+    if found.on:
+        from quintet.models.adapters import PooledHead
+
+        return PooledHead(opener(found.on, "judge"), path, found, identity)
+    return _OPENERS[role](path, found, identity) if role in _OPENERS else _unknown(spec, role)
+
+
+def _embedder(path: Path, found: Description, identity: str) -> Any:
+    from quintet.models.memo import Memo
+    from quintet.models.onnx_backend import OnnxEmbedder
+
+    return Memo(OnnxEmbedder(path, found, identity))
+
+
+def _judge(path: Path, found: Description, identity: str) -> Any:
+    from quintet.models.onnx_judge import OnnxJudge
+
+    return OnnxJudge(path, found, identity)
+
+
+def _causal(path: Path, found: Description, identity: str) -> Any:
+    from quintet.models.onnx_lm import OnnxCausalLM
+
+    return OnnxCausalLM(path, found, identity)
+
+
+def _reader(path: Path, found: Description, identity: str) -> Any:
+    from quintet.models.reader import OnnxReader
+
+    return OnnxReader(path, found, identity)
+
+
+def _unknown(spec: str, role: str) -> Any:
+    raise ModelError(f"{spec} says it is for the role {role}, which no graph has here; the file is newer than quintet")
+
+
+_OPENERS: dict[str, Callable[[Path, Description, str], Any]] = {
+    "embedder": _embedder,
+    "judge": _judge,
+    "reader": _reader,
+    "causal-lm": _causal,
+}
+
 
 FORMS = "bundled:NAME, dir:PATH, hf:NAME@REVISION, openai:MODEL@URL or fake:NAME"
 HALF = "bf16"
@@ -79,7 +197,7 @@ def _open(spec: str, role: str) -> Any:
 
 def _open_graph(spec: str, path: Path, role: str, head: str) -> Any:
     """A folder with a graph. A judge fills many roles, and all of them share its passes."""
-    from quintet.models import graphs
+    from quintet.models import open as graphs
 
     named = identity(f"{spec}#{head}" if head else spec)
     return graphs.open_graph(spec, path, role, head, named, lambda other, asked: open_model(other, asked))

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from quintet.models.batching import batches
 from quintet.models.roles import Long, TokenVectors
-from quintet.models.subwords import Pieces, Subwords
-from quintet.models.windows import Window, windows
+from quintet.models.subwords import Pieces, Subwords, Window, windows
 
 Run = Callable[[NDArray[np.int64], NDArray[np.int64], tuple[int, ...]], Sequence[NDArray[np.float32]]]
 """(ids, mask, layers) to one array (texts, sub-words, width) per layer."""

@@ -61,7 +61,8 @@ class Loaded:
 def open_torch(path: Path, role: str, identity: str, half: bool = False) -> Any:
     """The model of a folder in a role; what the folder does not hold is named. `half`: in bfloat16 where that is known
     to be worth it."""
-    from quintet.models import memo, torch_lm, torch_pairs, torch_trained, torch_yes_no
+    from quintet.models import memo, torch_lm, torch_pairs, torch_trained
+    from quintet.models import torch_t5 as torch_yes_no
 
     if half and role != "yes-no":
         raise ModelError(f"{identity}: #bf16 is for a T5 that answers Yes or No, not for the role {role}")

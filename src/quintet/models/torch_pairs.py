@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from quintet.errors import ModelError
 from quintet.models.batching import in_batches, once_each
-from quintet.models.pairs import Frame, Framed
 from quintet.models.passes import padded
 from quintet.models.roles import FIRST_WHOLE, WHOLE, Limits, Logits, Pair, Value, WordClasses
+from quintet.models.subwords import Frame, Framed, words_of
 from quintet.models.torch_backend import TOKEN_BUDGET, Loaded
-from quintet.models.words import words_of
 
 
 class _PairModel:

@@ -11,8 +11,65 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from quintet.text import abbreviations
 from quintet.text.tokens import Piece
+
+# English abbreviations that end in a period, and words that tell whether a sentence ended there. Lower case.
+
+
+def _words(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
+BEFORE_NAME: frozenset[str] = _words("""
+    mr mrs ms mx dr prof gen sen rep reps sens gov lt col sgt cpl pvt capt cmdr cdr adm maj brig rev hon fr st ste mt
+    messrs mme mlle supt insp det pres amb sec treas dir atty
+""")
+"""Stand before a name: a sentence almost never ends here."""
+
+BEFORE_NUMBER: frozenset[str] = _words("no nos fig figs eq eqs ch chap pp vol vols art ver approx ca")
+"""Stand before a number: abbreviations only if one follows."""
+
+INSIDE: frozenset[str] = frozenset(["e.g", "i.e", "vs", "cf", "viz", "al", "w.va", "ie", "eg"])
+"""Stand in the middle of a sentence, whatever follows."""
+
+ANYWHERE: frozenset[str] = _words("""
+    inc corp co cos ltd llc plc bros jr sr esq etc ph.d m.d b.a m.a dept univ assn bldg ave blvd rd ln hwy apt est
+    jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun
+    ala ariz ark calif colo conn del fla ga ill ind kan ky la md mass mich minn miss mo mont neb nev okla ore pa tenn
+    tex vt va wash wis wyo ont que penn ft yr yrs hr hrs min mins lb lbs oz mph km kg cm mm sq tel ext ed eds trans
+    a.m p.m u.s u.k u.n u.s.a u.s.s.r d.c a.d b.c c.e e.u
+""")
+"""May also end a sentence: the next word decides."""
+
+ALSO_WORDS: frozenset[str] = _words("""
+    art ark ed est ext fig ga ill in ind la mar mass min mins miss mo no nos oz pa que sat sec sun wash wed mon
+""")
+"""Abbreviations that are ordinary words too, so that lower case before them says nothing."""
+
+AFTER_TIME: frozenset[str] = _words("""
+    monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
+    september october november december est edt et cst cdt ct mst mdt mt pst pdt pt gmt bst utc cet eastern pacific
+    central local
+""")
+"""Follow `p.m.` within a sentence although capitalised."""
+
+STARTERS: frozenset[str] = _words("""
+    the a an this that these those he she it they we you i his her its their our my your there here who what when
+    where why how which if although though while since because after before during despite until unless once as in on
+    at for from with by to of under over among between within without but and or so yet nor however also then thus
+    therefore moreover meanwhile nevertheless nonetheless instead still indeed similarly perhaps maybe now later today
+    yesterday last next some many most both all each every several few more no not one two three another other such
+    even just only according is are was were do does did can could will would should may might have has had let please
+    yes i'm it's he's she's that's there's they're we're i've i'll don't didn't what's
+""")
+"""Capitalised after an abbreviation they open a sentence; names do not."""
+
+SPEECH: frozenset[str] = _words("""
+    said says say asked asks ask replied replies answered added adds told tells wrote writes shouted cried exclaimed
+    whispered yelled wondered wonders thought asserted insisted declared explained continued joked quipped demanded
+""")
+"""Verbs that hang a quotation on its speaker: “Why?” he asked."""
+
 
 Newlines = Literal["space", "paragraph", "line"]
 """What ends a sentence beside punctuation: nothing, an empty line, or every line break."""
@@ -112,7 +169,7 @@ def _hangs_on_speaker(text: str, start: int, close: int, end: int) -> bool:
     """“Why?” he asked: one sentence. In text without capitals only a verb of speech within three words tells."""
     if any(map(str.isupper, text[max(start, close - _QUOTED) : close])):
         return True
-    return any(word.strip(".,:;!?") in abbreviations.SPEECH for word in text[close : min(end, close + 60)].split()[:3])
+    return any(word.strip(".,:;!?") in SPEECH for word in text[close : min(end, close + 60)].split()[:3])
 
 
 def _period_ends_sentence(text: str, start: int, at: int, close: int, following: str) -> bool:
@@ -123,12 +180,12 @@ def _period_ends_sentence(text: str, start: int, at: int, close: int, following:
     last = chunk.split()[-1].lstrip("(\"'“‘[{<`*").rpartition("-")[2]
     word = last.lower()
     capital = following[0].isupper()
-    starter = capital and following.rstrip(".,:;!?").lower().replace("’", "'") in abbreviations.STARTERS
-    if word in abbreviations.INSIDE:
+    starter = capital and following.rstrip(".,:;!?").lower().replace("’", "'") in STARTERS
+    if word in INSIDE:
         return False
-    if word in abbreviations.BEFORE_NAME and (last[:1].isupper() or not capital) and word not in {"sec", "dir"}:
+    if word in BEFORE_NAME and (last[:1].isupper() or not capital) and word not in {"sec", "dir"}:
         return starter and word == "st" and following.lower() not in {"a", "one"}
-    if word in abbreviations.BEFORE_NUMBER and following[0].isdigit():
+    if word in BEFORE_NUMBER and following[0].isdigit():
         return False
     if last.isdigit():
         # «1. Wash it. 2. Dry it.»: a short number alone at the start counts the items of a list.
@@ -136,11 +193,11 @@ def _period_ends_sentence(text: str, start: int, at: int, close: int, following:
     if len(last) == 1 and last.isalpha():
         return _initial_ends_sentence(chunk, last, starter, following)
     if word in {"a.m", "p.m"}:
-        return capital and following.rstrip(".,;:").lower() not in abbreviations.AFTER_TIME
+        return capital and following.rstrip(".,;:").lower() not in AFTER_TIME
     if word == "etc":
         return capital
-    if _ACRONYM.fullmatch(last) or word in abbreviations.ANYWHERE:
-        if word in abbreviations.ALSO_WORDS and not last[0].isupper():
+    if _ACRONYM.fullmatch(last) or word in ANYWHERE:
+        if word in ALSO_WORDS and not last[0].isupper():
             return True
         return starter
     # «12 sqft. each»: a unit after a number, known or not.

@@ -12,7 +12,7 @@ from quintet.metrics.baselines.units import continues, word_vectors
 from quintet.metrics.baselines.word_vectors import WordVectors
 from quintet.models.open import open_model
 from quintet.models.roles import TokenVectors
-from quintet.text.stopwords import is_stopword
+from quintet.text.content_words import is_stopword
 from quintet.text.tokens import words
 
 FAKE = "fake:embedder"

@@ -9,7 +9,7 @@ from tiny_models import build
 from quintet.core.example import Example
 from quintet.metrics import metrics
 from quintet.models.open import open_model
-from quintet.text.stopwords import ENGLISH
+from quintet.text.content_words import ENGLISH
 
 
 def vectors(spec, text, layer):

@@ -13,7 +13,7 @@ from quintet.metrics import metrics
 from quintet.metrics.ctc import tagging
 from quintet.metrics.ctc.cleaning import clean
 from quintet.models.open import open_model
-from quintet.text.stopwords import ENGLISH
+from quintet.text.content_words import ENGLISH
 from quintet_train.pseudo.ctc import clean as clean_for_training
 
 LONG = "The dog looked at the old house while rain fell and the cat sat on the mat. " * 40

@@ -18,7 +18,7 @@ from quintet.metrics import metrics
 from quintet.metrics.evaluator.blended import Evaluator
 from quintet.metrics.evaluator.reader import HeadSignal
 from quintet.metrics.evaluator.table import BLENDS
-from quintet.models.fake_roles import FakeCausalLM
+from quintet.models.fake import FakeCausalLM
 from quintet.runner.plan import leaves
 
 ROOT = Path(__file__).resolve().parents[3]

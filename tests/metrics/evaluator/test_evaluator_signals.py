@@ -19,7 +19,7 @@ from quintet.metrics.evaluator.matching import content_pieces
 from quintet.metrics.evaluator.rarity import word_table
 from quintet.metrics.evaluator.reading import read_output
 from quintet.metrics.evaluator.windows import Size, choose, document_windows, output_pieces
-from quintet.models.fake_judge import FakeJudge
+from quintet.models.fake import FakeJudge
 from quintet.models.open import open_model
 from quintet.text.content_words import content_words, plain_words
 from quintet.text.runs import overlapping_runs

@@ -13,7 +13,7 @@ from quintet.core.score import Score
 from quintet.errors import ModelError
 from quintet.metrics import metrics
 from quintet.metrics.evaluator.reader import HeadSignal
-from quintet.models.fake_roles import FakeCausalLM
+from quintet.models.fake import FakeCausalLM
 from quintet.models.memo import forget_all
 from quintet.models.open import open_model
 from quintet.models.roles import TokenScores

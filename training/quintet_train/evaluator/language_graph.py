@@ -18,7 +18,7 @@ from torch import Tensor
 from quintet.errors import ModelError
 from quintet.models import packed_weights
 from quintet.models.folder import HEADS
-from quintet.models.tensor_file import read_all
+from quintet.models.packed_weights import read_all
 from quintet_train.evaluator.language_grid import TABLE
 from quintet_train.torch_parts import need
 

@@ -25,7 +25,7 @@ from torch import Tensor
 from quintet.errors import InputError, ModelError
 from quintet.models import catalog, packed_weights
 from quintet.models.folder import HEADS
-from quintet.models.hub import snapshot
+from quintet.models.open import snapshot
 from quintet_train import tiny
 from quintet_train.evaluator import gguf, judge_graph, language_graph, language_grid, language_network, network
 from quintet_train.torch_parts import need

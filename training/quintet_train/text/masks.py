@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from random import Random
 
 from quintet.errors import InputError
-from quintet.text.stopwords import ENGLISH
+from quintet.text.content_words import ENGLISH
 from quintet_train.text import chunks
 
 MASK = "<mask>"

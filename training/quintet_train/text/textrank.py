@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from quintet.text.stopwords import ENGLISH
+from quintet.text.content_words import ENGLISH
 
 _ENDINGS = ("ingly", "edly", "ing", "ies", "ed", "es", "ly", "s")
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quintet.core.score import Span
-from quintet.text.stopwords import is_stopword
+from quintet.text.content_words import is_stopword
 
 Aggregate = Literal["mean", "sum"]
 NO_GROUNDS = "nothing to align with"

@@ -19,7 +19,7 @@ from quintet.core.score import EMPTY_OUTPUT, Score, Span
 from quintet.metrics.encoder_metric import EncoderMetric
 from quintet.metrics.gruen.sentences import placed_sentences
 from quintet.models.roles import TokenVectors
-from quintet.text.stopwords import is_stopword
+from quintet.text.content_words import is_stopword
 from quintet.text.tokens import Piece, words
 from quintet.text.transport import heaviest, transport
 
