@@ -15,10 +15,10 @@ from torch import Tensor
 
 from quintet.models import packed_weights
 from quintet.models.reader import HIDDEN
-from quintet_train.evaluator.language_grid import four_bit, seven_bit
+from quintet_train.evaluator.language_grid import four_bit
 from quintet_train.export_evaluator import tidy_tokenizer
 from quintet_train.export_graph import MICROSOFT, Graph
-from quintet_train.export_rounded import Input, Packed, Rows, WordTable, product, rounded, save
+from quintet_train.export_rounded import BLOCK, Input, Packed, product, rounded, save
 from quintet_train.reader.network import OUTPUTS, Shape
 
 DESCRIPTION = """name = "reader"
@@ -40,7 +40,7 @@ def packed(weight: Tensor) -> Packed:
 class _Writer:
     def __init__(self, weights: Mapping[str, Tensor], shape: Shape):
         self.weights, self.shape, self.graph = weights, shape, Graph()
-        self.packed: dict[str, Packed | Rows] = {}
+        self.packed: dict[str, Packed] = {}
 
     def plain(self, name: str) -> np.ndarray:
         return self.weights[name].float().numpy()
@@ -50,6 +50,15 @@ class _Writer:
         matrix = self.packed[f"{name}.weight"] = packed(self.weights[f"{name}.weight"])
         made = graph.node("Mul", product(graph, x, f"{name}.weight", matrix), x.scale)
         return graph.node("Add", made, graph.real(self.plain(f"{name}.bias")))
+
+    def looked_up(self, ids: str) -> str:
+        """Rows of the word table: 4 bits, blocks of 32 words with a scale for each column, so half of a table in 7."""
+        table = self.weights["words.weight"].float()
+        lacking = -len(table) % BLOCK
+        matrix = self.packed["words"] = packed(torch.cat([table, table.new_zeros(lacking, self.shape.width)]).T)
+        codes = self.graph.left_out("words", (len(table) + lacking, self.shape.width))
+        found = self.graph.float32(self.graph.node("Gather", codes, ids))
+        return self.graph.node("Mul", found, self.graph.real(matrix.scales))
 
     def norm(self, x: str, name: str) -> str:
         return self.graph.norm(x, self.plain(f"{name}.weight"), self.plain(f"{name}.bias"), 1e-5)
@@ -71,9 +80,7 @@ class _Writer:
 
     def write(self, path: Path) -> None:
         graph = self.graph
-        codes, scale = seven_bit(self.weights["words.weight"])
-        rows = self.packed["words"] = Rows(codes.to(torch.int8).numpy(), scale[:, 0].numpy())
-        words = WordTable.put(graph, "words", rows).looked_up("ids")
+        words = self.looked_up("ids")
         places = graph.node("Gather", graph.half(self.plain("places.weight")[2:]), "places")
         x = self.norm(graph.node("Add", words, places), "start_norm")
         hidden = np.full((1, self.shape.heads), -1e4, np.float32)
