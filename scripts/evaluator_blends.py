@@ -84,6 +84,15 @@ _READ = {
     "refm.adq": ("reader-reference", "adequacy", "same meaning as the references"),
 }
 """Heads of the language model, by form and head; their labels end in `as read`."""
+_HELD = {
+    "claims.low": ("claims", "lowest", "least supported claim, held against the {}"),
+    "claims.mean": ("claims", "mean", "support of its claims by the {}"),
+    "covered": ("coverage", "covered", "what the {} says, held against the output"),
+    "central": ("coverage", "central", "what matters in the {}, held against the output"),
+    "fit": ("claims", "fit", "fit beside the {}"),
+}
+"""Signals of the reader, as `claims.low.doc`."""
+_FIELDS = {"doc": "document", "inp": "input", "mr": "record", "refm": "references", "fact": "fact", "dlg": "dialogue"}
 _GIVEN = {"doc": "document", "inp": "document", "mr": "record", "h12": "history", "ctx": "dialogue", "unc": "nothing"}
 _BESIDE = {"doc": "document", "inp": "input", "refm": "references", "fact": "fact", "hist1": "turn"}
 _MATCH = {
@@ -132,6 +141,11 @@ def signal(name: str) -> dict[str, Any]:
         return {"metric": f"evaluator-gain-{_GIVEN[given]}", "of": of, "label": label}
     if head == "emb":
         return _matching(rest)
+    kind, _, beside = name.rpartition(".")
+    if kind in _HELD:
+        metric, of, label = _HELD[kind]
+        field = _FIELDS[beside]
+        return {"metric": f"evaluator-{metric}-{field}", "of": of, "label": label.format(field)}
     raise SystemExit(f"no metric is known for the signal {name!r}; add it here and to docs/metrics/evaluator.md")
 
 
@@ -157,7 +171,10 @@ def convert(table: dict[str, Any], question: str, needs: list[str], either: list
     found: dict[str, Any] = {"question": question, "needs": needs}
     if either:
         found["either"] = either
-    return {**found, "origin": table["constants_from"], "levels": table["percentiles"], "signals": signals}
+    scale = "probability" if "probability" in table else "percentiles"
+    shown = {"percentiles": "levels"}.get(scale, scale)
+    evidence = {"evidence": table["evidence"]} if "evidence" in table else {}
+    return {**found, "origin": table["constants_from"], **evidence, shown: table[scale], "signals": signals}
 
 
 def without_language_model(table: Mapping[str, Any], name: str) -> None:

@@ -29,7 +29,7 @@ from quintet.metrics.evaluator.signal import EvaluatorSignal, log_odds
 from quintet.models.open import identity, open_model
 from quintet.models.roles import Reader, Reading
 from quintet.text.detokenise import detokenise_with_places
-from quintet.text.passages import Passages
+from quintet.text.passages import BUDGET, Passages
 from quintet.text.sentences import sentences
 
 TOGETHER = 3
@@ -38,8 +38,6 @@ SURE = 7.0
 """Log-odds beyond this say the same."""
 LEAST_WORDS = 4
 """A part of a sentence with fewer words does not stand alone as a claim."""
-MOST = 40
-"""Sentences of a source that are looked for in an output."""
 
 Beside = Literal["document", "fact", "dialogue", "record", "references", "input"]
 
@@ -119,12 +117,8 @@ class Source:
     ends: str = ""
     """Read after every passage: the question that was asked, the last turns."""
 
-    def context(self, claims: Sequence[str]) -> str:
-        return self.passages.about(claims) + self.ends
-
-    @property
-    def whole(self) -> bool:
-        return sum(self.passages.sizes) <= 260
+    def context(self, claims: Sequence[str], words: int = BUDGET) -> str:
+        return (self.passages.about(claims, words) + self.ends).lstrip("\n")
 
 
 def source_of(text: str, field: str, ends: str = "") -> Source:
@@ -154,24 +148,37 @@ def odds(chance: float) -> float:
     return min(max(math.log(max(chance, 1e-9) / max(1 - chance, 1e-9)), -SURE), SURE)
 
 
-def judge_claims(reader: Reader, source: Source, pieces: Sequence[Piece]) -> list[Judged]:
-    """A source that fits is read whole. Of a longer one each few claims get the passage that matters to them; a claim
-    that finds no support there is held against the passage of its own."""
+def judge_claims(
+    reader: Reader, source: Source, pieces: Sequence[Piece], words: int = BUDGET, again: bool = True, beside: str = ""
+) -> list[Judged]:
+    """A source of at most `words` is read whole. Of a longer one each few claims get the passage that matters to them;
+    `again`: a claim that finds no support there is held against the passage of its own.
+
+    `beside`: a text that is read with the first claims; what is said of it comes last.
+    """
     texts = [piece.text for piece in pieces]
-    together = len(texts) if source.whole else TOGETHER
-    asked = [
-        (source.context(texts[at : at + together]), tuple(texts[at : at + together]))
-        for at in range(0, len(texts), max(1, together))
-    ]
-    readings = [reading for own in reader.read(asked) for reading in own]
-    if not source.whole and len(texts) > 1:
-        again = [at for at, reading in enumerate(readings) if reading.supported < 0.5]
-        second = reader.read([(source.context([texts[at]]), (texts[at],)) for at in again])
-        for at, (reading,) in zip(again, second, strict=True):
+    whole = sum(source.passages.sizes) <= words
+    together = max(1, len(texts) if whole else TOGETHER)
+    asked = [(source.context(own, words), tuple(own)) for own in _batches(texts, together)]
+    alone = texts == [beside]
+    if beside and not alone:
+        asked[0] = (asked[0][0], (*asked[0][1], beside))
+    first, *others = reader.read(asked)
+    extra = first[-1:] if beside else ()
+    readings = [*(first if alone or not beside else first[:-1]), *(reading for own in others for reading in own)]
+    if again and not whole and len(texts) > 1:
+        doubted = [at for at, reading in enumerate(readings) if reading.supported < 0.5]
+        second = reader.read([(source.context([texts[at]], words), (texts[at],)) for at in doubted])
+        for at, (reading,) in zip(doubted, second, strict=True):
             if reading.supported > readings[at].supported:
                 readings[at] = reading
     nearest = [source.passages.ranked(text)[0] if source.passages.sentences else None for text in texts]
-    return [Judged(*one) for one in zip(pieces, readings, nearest, strict=True)]
+    judged = [Judged(*one) for one in zip(pieces, readings, nearest, strict=True)]
+    return [*judged, *(Judged(Piece(beside, 0, len(beside)), reading, None) for reading in extra)]
+
+
+def _batches(texts: Sequence[str], size: int) -> list[Sequence[str]]:
+    return [texts[at : at + size] for at in range(0, len(texts), size)]
 
 
 def evidence(output: Output, source: Source, judged: Sequence[Judged]) -> tuple[Span, ...]:
@@ -228,8 +235,7 @@ def sources_of(example: Example, beside: Beside) -> list[Source]:
     if beside == "fact":
         return [source_of(fact_of(example), "context")]
     if beside == "dialogue":
-        turns = turns_text(turns_of(example, 4))
-        return [source_of(fact_of(example) or turns_of(example, 1)[-1], "context", "\n" + turns)]
+        return [source_of(fact_of(example), "context", "\n" + turns_text(turns_of(example, 4)))]
     if beside == "references":
         return [source_of(reference, "reference") for reference in references_of(example)]
     asked = f"\nQuestion: {read_plain(example.question)}" if example.question and beside == "document" else ""
@@ -272,7 +278,13 @@ class ReaderSignal(EvaluatorSignal):
 
 @dataclass(frozen=True)
 class Claims(ReaderSignal):
-    """Log-odds that what the output claims is supported: of its weakest claim, and on average."""
+    """Log-odds that what the output claims is supported: of its weakest claim, and on average; and that the output, as
+    a whole, serves as the summary, reply or answer."""
+
+    words: int = BUDGET
+    """Of a source that are read with a claim."""
+    again: bool = True
+    """Whether a claim that finds no support is held against a passage of its own."""
 
     name = "evaluator-claims"
 
@@ -281,29 +293,35 @@ class Claims(ReaderSignal):
         return (
             log_odds("lowest", "Is the least supported of its claims supported?", self._need),
             log_odds("mean", "Are its claims supported?", self._need),
+            log_odds("fit", "Does it serve as summary, reply or answer?", self._need),
         )
 
     def _one(self, reader: Reader, example: Example) -> Row:
         output = read_output(example.output)
         pieces = claims_of(output)
-        best: tuple[float, float, tuple[Span, ...], int] | None = None
+        best: dict[str, float] = {}
+        spans: tuple[Span, ...] = ()
+        cut: dict[str, int] = {}
         for source in sources_of(example, self.beside):
-            judged = judge_claims(reader, source, pieces)
+            *judged, whole = judge_claims(reader, source, pieces, self.words, self.again, beside=output.text)
             values = [one.log_odds for one in judged]
-            cut = max((one.reading.cut[1] for one in judged), default=0)
-            found = (min(values), sum(values) / len(values), evidence(output, source, judged), cut)
-            # With several references a claim need stand in one of them only.
-            best = found if best is None or found[1] > best[1] else best
-        if best is None:
+            found = {"lowest": min(values), "mean": sum(values) / len(values), "fit": odds(whole.reading.fit)}
+            # Of several references the one that supports it best.
+            if not best or found["mean"] > best["mean"]:
+                best, spans = found, evidence(output, source, judged)
+                lost = max(one.reading.cut[1] for one in judged)
+                cut = {"output": lost} if lost else {}
+        if not best:
             return {d.name: no_score(f"no {self._need}") for d in self.dimensions}
-        lowest, mean, spans, lost = best
-        cut_of = {"output": lost} if lost else {}
-        return {"lowest": Score(lowest, spans, cut=cut_of), "mean": Score(mean, spans, cut=cut_of)}
+        return {name: Score(value, () if name == "fit" else spans, cut=cut) for name, value in best.items()}
 
 
 @dataclass(frozen=True)
 class Coverage(ReaderSignal):
     """How much of the source the output says: its sentences held against the output, the central ones weighing more."""
+
+    most: int = 12
+    """Sentences of the source that are looked for, the central ones first."""
 
     name = "evaluator-coverage"
 
@@ -319,7 +337,7 @@ class Coverage(ReaderSignal):
         covered, central = [], []
         for source in sources_of(example, self.beside):
             weights = source.passages.centrality
-            order = sorted(range(len(weights)), key=lambda at: -weights[at])[:MOST]
+            order = sorted(range(len(weights)), key=lambda at: -weights[at])[: self.most]
             claims = tuple(source.passages.sentences[at] for at in sorted(order))
             if not claims:
                 continue
@@ -331,24 +349,3 @@ class Coverage(ReaderSignal):
         if not covered:
             return {d.name: no_score(f"no {self._need}") for d in self.dimensions}
         return {"covered": Score(sum(covered) / len(covered)), "central": Score(sum(central) / len(central))}
-
-
-@dataclass(frozen=True)
-class Fit(ReaderSignal):
-    """Log-odds that the output, as a whole, serves as the summary, reply or answer."""
-
-    name = "evaluator-fit"
-
-    @property
-    def dimensions(self) -> tuple[Dimension, ...]:  # type: ignore[override]
-        return (log_odds("fit", "Does it serve as summary, reply or answer?", self._need),)
-
-    def _one(self, reader: Reader, example: Example) -> Row:
-        text = read_output(example.output).text
-        if self.beside == "dialogue":
-            fact = fact_of(example)
-            context = (fact + "\n" if fact else "") + turns_text(turns_of(example, 4))
-        else:
-            context = sources_of(example, self.beside)[0].context([text])
-        ((reading,),) = reader.read([(context, (text,))])
-        return {"fit": Score(odds(reading.fit))}
