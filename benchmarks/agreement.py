@@ -34,12 +34,11 @@ from evaluator_signals import (
 from quintet.data.benchmark import Benchmark, load
 from quintet.data.published import Figures, published
 from quintet.stats.coefficients import spearman
-from quintet.stats.inputs import Ratings, Scores
-from quintet.stats.of_benchmark import ratings_of
-from quintet.stats.overview import like_for_like
+from quintet.stats.inputs import Ratings, Scores, ratings_of
 from quintet.stats.records import Record, decimal
 from quintet.stats.significance import bootstrap_rows, interval
 from quintet.stats.study import Study as Correlation
+from quintet.stats.tables import like_for_like
 
 ROOT = Path(__file__).resolve().parents[1]
 TEST_SETS = (

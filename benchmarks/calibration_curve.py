@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 from agreement import write_page
 from evaluator_signals import Floats, Models, Study, evaluated, first_rows, product
+from rating_curves import FEWEST, Step, curve, draw_curves, standing
 
 from quintet.data.benchmark import load
-from quintet.stats.calibration_curve import FEWEST, Step, curve, draw_curves, standing
 
 ROOT = Path(__file__).resolve().parents[1]
 SETS = (

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from quintet import _api as api
 from quintet.data.benchmark import Benchmark, load
-from quintet.stats.of_benchmark import ratings_of
+from quintet.stats.inputs import ratings_of
 from quintet.stats.study import Study
 
 ROWS = 900

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from quintet import _api as api
 from quintet.data.benchmark import Benchmark, load
-from quintet.stats.of_benchmark import ratings_of
+from quintet.stats.inputs import ratings_of
 from quintet.stats.records import Record
 from quintet.stats.study import Study
 

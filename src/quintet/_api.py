@@ -199,7 +199,7 @@ def bench(
     """
     from quintet.data.benchmark import load as load_benchmark
     from quintet.data.catalog import state
-    from quintet.stats.of_benchmark import foreign_scores, own_dimensions, ratings_of
+    from quintet.stats.inputs import foreign_scores, own_dimensions, ratings_of
     from quintet.stats.study import Study
 
     records: list[Record] = []
@@ -313,7 +313,7 @@ def compare(
 def people(name: str, data: str | Path | None = None) -> dict[str, Any]:
     """How well people agree on a set: by dimension, and the weight of each quality in `overall`, all and by rater."""
     from quintet.data.benchmark import load as load_benchmark
-    from quintet.stats.human import agreement_and_weights
+    from quintet.stats.agreement import agreement_and_weights
 
     benchmark = load_benchmark(name, data)
     return {"set": name, **agreement_and_weights(name, benchmark.annotators, benchmark.raters)}
@@ -346,9 +346,8 @@ def calibrate(
     lowest rating that is good enough. The result goes into `score(…, calibration=…)`.
     """
     from quintet.io.labelled_rows import of_file, of_result
-    from quintet.stats.calibration import Labelled
-    from quintet.stats.calibration_file import calibrate as fit_all
-    from quintet.stats.calibration_threshold import check_aim
+    from quintet.stats.calibration import Labelled, check_aim
+    from quintet.stats.calibration import calibrate as fit_all
 
     aim, down = check_aim(precision, recall), set(lower_is_better)
     signatures: dict[str, str] = {}

@@ -11,8 +11,7 @@ import pytest
 
 from quintet.data.benchmark import load
 from quintet.data.catalog import catalog, entry, names, status
-from quintet.data.dimension_names import canonical
-from quintet.data.raw_files import find_folder
+from quintet.data.rated import canonical, find_folder
 from quintet.errors import InputError, UnknownName
 
 STABLE = [

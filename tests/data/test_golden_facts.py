@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
-from quintet.data.author_scores import NAMES, author_scores
 from quintet.data.benchmark import Benchmark, load
-from quintet.data.raw_files import RawFolder
+from quintet.data.published import NAMES, author_scores
+from quintet.data.rated import RawFolder
 from quintet.errors import UnknownName
 
 GROUND_TRUTH = "Original Ground Truth"

@@ -170,7 +170,7 @@ def test_commands(benchmarks, cli, tmp_path):
 def test_unanimous_keeps_the_items_all_raters_agree_on(benchmarks):
     """GRUEN's Table 9 speaks of 1,323 outputs; the released ratings give 1,064 (1,338 with references)."""
     from quintet.data.benchmark import load
-    from quintet.stats.of_benchmark import ratings_of
+    from quintet.stats.inputs import ratings_of
 
     counts = [len(ratings_of(load("cnndm_quality", benchmarks, v)).unanimous("overall").ids) for v in ("", "all")]
     assert counts == [1064, 1338]
@@ -179,7 +179,7 @@ def test_unanimous_keeps_the_items_all_raters_agree_on(benchmarks):
 
 
 def test_usr_scores_of_its_authors(benchmarks):
-    from quintet.data.author_scores import author_scores
+    from quintet.data.published import author_scores
 
     scores = author_scores("topical_chat", benchmarks)
     assert {"UniEval", "USR", "USR-MLM", "USR-DRc", "USR-DRf"} <= set(scores)

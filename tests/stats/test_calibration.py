@@ -11,11 +11,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quintet.errors import InputError
-from quintet.stats.calibration import ENOUGH, Labelled, fit
-from quintet.stats.calibration_file import calibrate
-from quintet.stats.calibration_isotonic import apply_knots, centred_knots, isotonic, pool
-from quintet.stats.calibration_quality import auc, brier, calibration_error
-from quintet.stats.calibration_threshold import Aim, check_aim, choose, quality
+from quintet.stats.calibration import (
+    ENOUGH,
+    Aim,
+    Labelled,
+    apply_knots,
+    auc,
+    brier,
+    calibrate,
+    calibration_error,
+    centred_knots,
+    check_aim,
+    choose,
+    fit,
+    isotonic,
+    pool,
+    quality,
+)
 from quintet.stats.coefficients import Array
 
 NUMBERS = st.floats(-100, 100, allow_nan=False).map(lambda x: round(x, 3))

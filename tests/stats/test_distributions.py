@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from quintet.stats.distributions import incomplete_beta, normal_quantile, t_cdf, t_two_sided
+from quintet.stats.significance import incomplete_beta, normal_quantile, t_cdf, t_two_sided
 
 
 @given(st.floats(1e-9, 1 - 1e-9))

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from quintet.errors import UserError
+from quintet.stats.agreement import regress, regress_by_annotator, weigh
 from quintet.stats.coefficients import spearman
-from quintet.stats.human import regress, regress_by_annotator, weigh
 
 QUALITIES = ("Understandable", "Natural", "Maintains Context", "Engaging", "Uses Knowledge")
 

@@ -7,8 +7,8 @@ import pytest
 from quintet.core.task import read_tasks
 from quintet.data.catalog import catalog, entry
 from quintet.data.published import every_figure
-from quintet.stats.overview import overview_table
 from quintet.stats.records import CEILING, Record
+from quintet.stats.tables import overview_table
 
 
 def record(set: str, dimension: str, value: float, **more: object) -> Record:

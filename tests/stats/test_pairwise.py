@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from quintet.errors import UserError
-from quintet.stats import pairwise
-from quintet.stats.pairwise import pairwise_accuracy
+from quintet.stats import study as pairwise
+from quintet.stats.study import pairwise_accuracy
 
 
 def plain_accuracy(people, scores, groups, epsilon):

@@ -9,9 +9,8 @@ import pytest
 
 from quintet.errors import UserError
 from quintet.stats.compare import System, compare
-from quintet.stats.grid import latex_escape
 from quintet.stats.records import Record
-from quintet.stats.tables import FORMATS, caption, differences_table, record_grids, records_table
+from quintet.stats.tables import FORMATS, caption, differences_table, latex_escape, record_grids, records_table
 
 
 def record(metric, dimension, spearman, **more):

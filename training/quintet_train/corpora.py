@@ -18,7 +18,7 @@ from importlib.resources import files as package_files
 from pathlib import Path
 from typing import Any, Literal
 
-from quintet.data.raw_files import RawFolder
+from quintet.data.rated import RawFolder
 from quintet.errors import InputError, UnknownName, UserError
 
 Release = Literal["yes", "no", "unclear", "per source", "-"]

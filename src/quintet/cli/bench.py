@@ -138,8 +138,7 @@ class _Judged:
 
 def _table(records: list[Record], sets: list[str], format: str, shown: list[str], overview: bool) -> str:
     from quintet.data.catalog import entry
-    from quintet.stats.overview import overview_table
-    from quintet.stats.tables import records_table
+    from quintet.stats.tables import overview_table, records_table
 
     if not overview:
         return records_table(records, format, shown)

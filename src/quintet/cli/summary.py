@@ -10,7 +10,7 @@ from rich.table import Table
 from quintet.cli.screen import number, plain_table
 from quintet.core.item import Scored
 from quintet.runner.plan import Plan
-from quintet.stats.means import mean_interval
+from quintet.stats.significance import mean_interval
 
 
 class Summary:

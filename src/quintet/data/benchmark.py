@@ -11,8 +11,7 @@ import numpy as np
 
 from quintet.core.example import Example
 from quintet.data.catalog import Entry, entry
-from quintet.data.rated import Floats, Rated, Unit, mean_of_rows
-from quintet.data.raw_files import RawFolder, find_folder
+from quintet.data.rated import Floats, Rated, RawFolder, Unit, find_folder, mean_of_rows
 from quintet.errors import InputError, UnknownName
 
 
@@ -97,9 +96,10 @@ def load(name: str, folder: str | os.PathLike[str] | None = None, variant: str =
         raise UnknownName(f"variant of {name}", variant, known.variants)
     variant = variant or next(iter(known.variants), "")
     raw = RawFolder(find_folder(folder), known.where)
-    reader = import_module(f"quintet.data.loaders.{known.loader}")
+    module, _, function = known.loader.partition(":")
+    read = getattr(import_module(f"quintet.data.loaders.{module}"), function)
     try:
-        rated: Rated = reader.read(raw, name, variant)
+        rated: Rated = read(raw, name, variant)
         if not rated.examples:
             raise ValueError("there are none")
     except (KeyError, TypeError, IndexError, AttributeError, ValueError) as problem:

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files as package_files
 from typing import Any, Literal
 
-from quintet.data.raw_files import RawFolder, find_folder
+from quintet.data.rated import RawFolder, find_folder
 from quintet.errors import InputError, UnknownName
 
 State = Literal["intact", "altered", "missing", "present"]
@@ -31,6 +31,7 @@ class Entry:
     title: str
     task: str
     loader: str
+    """`module:function` below data/loaders."""
     split: str
     size: int
     systems: int

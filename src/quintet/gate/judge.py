@@ -20,8 +20,7 @@ from quintet.gate.limits import Kind, Limit
 from quintet.gate.subject import Array, Subject
 from quintet.stats.compare import sign_flip_p
 from quintet.stats.inputs import check_ids
-from quintet.stats.means import mean_interval
-from quintet.stats.significance import holm
+from quintet.stats.significance import holm, mean_interval
 
 ROUNDING = 1e-9
 """Scores in files have six decimals; what is closer to the limit than this is at the limit."""

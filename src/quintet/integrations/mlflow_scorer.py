@@ -20,7 +20,7 @@ def log_result(result: Result, prefix: str = "quintet/", *, rows: bool = True) -
     mlflow = _mlflow()
     import numpy as np
 
-    from quintet.stats.means import mean_interval
+    from quintet.stats.significance import mean_interval
 
     for column in result.columns:
         values = np.array(result[column])

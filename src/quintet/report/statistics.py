@@ -14,8 +14,7 @@ from quintet.report.gather import Array, Gathered
 from quintet.stats.coefficients import spearman
 from quintet.stats.compare import Difference, System, compare
 from quintet.stats.correlate import FEWEST
-from quintet.stats.means import mean_interval
-from quintet.stats.significance import holm
+from quintet.stats.significance import holm, mean_interval
 
 MOST_BINS = 24
 SIGNIFICANT = 0.05

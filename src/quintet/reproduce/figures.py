@@ -12,15 +12,14 @@ from pathlib import Path
 import numpy as np
 
 from quintet import _api
-from quintet.data.author_scores import author_scores
 from quintet.data.benchmark import Benchmark, load
+from quintet.data.published import author_scores
 from quintet.data.rated import Floats
 from quintet.errors import UnknownName, UserError
 from quintet.reproduce.measures import MEASURES
 from quintet.reproduce.printed import Block, Column, Paper, Row, Slip, Table, paper
 from quintet.stats.correlate import correlate
-from quintet.stats.inputs import Ratings
-from quintet.stats.of_benchmark import ratings_of
+from quintet.stats.inputs import Ratings, ratings_of
 
 EQUAL, LATER, MODEL, PROTOCOL, NOT_HERE = MARKS = (
     "equal",

@@ -8,11 +8,10 @@ import numpy as np
 
 from quintet.core.blend import read_table
 from quintet.data.benchmark import Benchmark
-from quintet.data.dimension_names import canonical
+from quintet.data.rated import canonical
 from quintet.metrics.gruen.redundancy import Redundancy
 from quintet.reproduce.printed import Block, Column, Row
-from quintet.stats.agreement import pairwise_agreement
-from quintet.stats.human import regress
+from quintet.stats.agreement import pairwise_agreement, regress
 
 Load = Callable[[Column], Benchmark]
 

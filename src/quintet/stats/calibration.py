@@ -3,20 +3,163 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from quintet.core.calibration import Curve
-from quintet.errors import InputError
-from quintet.stats.calibration_isotonic import apply_knots, centred_knots
-from quintet.stats.calibration_quality import auc, brier, calibration_error
-from quintet.stats.calibration_threshold import Aim, Flags, Quality, choose, quality
-from quintet.stats.coefficients import Array, Indices, spearman
+from quintet.core.calibration import Calibration, Curve
+from quintet.errors import InputError, UnknownName
+from quintet.stats.coefficients import Array, Indices, average_ranks, spearman
 from quintet.stats.correlate import Layout
 from quintet.stats.significance import interval
+
+# Where to draw the line between outputs to accept and to refuse.
+
+Flags = npt.NDArray[np.bool_]
+Kind = Literal["balanced accuracy", "precision", "recall"]
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What a threshold is chosen for: the best balanced accuracy, or most of the one once the other is reached."""
+
+    kind: Kind = "balanced accuracy"
+    target: float = 0.0
+
+    def __str__(self) -> str:
+        return self.kind if self.kind == "balanced accuracy" else f"{self.kind} of at least {self.target:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    balanced_accuracy: float
+    precision: float
+    recall: float
+
+
+def quality(accepted: Flags, good: Flags, weights: Array | None = None) -> Quality:
+    """Precision: the share of accepted outputs that are good. Recall: the share of good outputs that are accepted."""
+    mass = np.ones(len(good)) if weights is None else weights
+    hits, kept = float(mass[accepted & good].sum()), float(mass[accepted].sum())
+    goods, bads = float(mass[good].sum()), float(mass[~good].sum())
+    recall = hits / goods if goods else math.nan
+    refused = 1.0 - (kept - hits) / bads if bads else math.nan
+    return Quality((recall + refused) / 2.0, hits / kept if kept else math.nan, recall)
+
+
+def choose(scores: Array, good: Flags, aim: Aim, weights: Array | None = None) -> float:
+    """The threshold, halfway between two scores; more is better. NaN with one class, or where none reaches the aim."""
+    mass = np.ones(len(scores)) if weights is None else weights
+    here = mass > 0
+    places, inverse = np.unique(scores[here], return_inverse=True)
+    goods = np.bincount(inverse, mass[here] * good[here], len(places))
+    bads = np.bincount(inverse, mass[here] * ~good[here], len(places))
+    if goods.sum() == 0 or bads.sum() == 0 or len(places) < 2:
+        return math.nan
+    # Entry k: what is accepted when everything from place k on is.
+    hits, slips = np.cumsum(goods[::-1])[::-1], np.cumsum(bads[::-1])[::-1]
+    recall, precision = hits / goods.sum(), hits / (hits + slips)
+    merit = {
+        "balanced accuracy": (recall + 1.0 - slips / bads.sum()) / 2.0,
+        "precision": np.where(precision >= aim.target - _ROUNDING, recall, -1.0),
+        "recall": np.where(recall >= aim.target - _ROUNDING, precision, -1.0),
+    }[aim.kind]
+    best = np.flatnonzero(merit >= merit.max() - _ROUNDING)
+    if merit.max() < 0.0:
+        return math.nan
+    # Of equally good places the one in the middle is the least chance's child.
+    place = int(best[len(best) // 2])
+    return float(places[0] if place == 0 else (places[place - 1] + places[place]) / 2.0)
+
+
+def check_aim(precision: float | None, recall: float | None) -> Aim:
+    if precision is not None and recall is not None:
+        raise InputError("both a precision and a recall were asked for", todo="give --precision or --recall")
+    for kind, target in (("precision", precision), ("recall", recall)):
+        if target is None:
+            continue
+        if not 0.0 < target <= 1.0:
+            raise InputError(f"a {kind} of {target:g}", f"--{kind}", "give a number above 0 and up to 1")
+        return Aim("precision" if kind == "precision" else "recall", target)
+    return Aim()
+
+
+# Isotonic regression: the rising values closest to the given ones; neighbours that fall are pooled (Barlow 1972).
+
+
+def pool(values: Array, weights: Array) -> tuple[Array, Indices]:
+    """Means of the pooled blocks, strictly rising, and how many neighbours each holds. Weights are positive."""
+    means: list[float] = []
+    masses: list[float] = []
+    counts: list[int] = []
+    for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
+        mean, mass, count = value, weight, 1
+        while means and means[-1] >= mean:
+            before, more = means.pop(), masses.pop()
+            # Equal values stay exactly equal, so that rounding makes no new steps.
+            mean = mean if before == mean else (before * more + mean * mass) / (more + mass)
+            mass, count = mass + more, count + counts.pop()
+        means.append(mean)
+        masses.append(mass)
+        counts.append(count)
+    return np.array(means), np.array(counts, dtype=np.intp)
+
+
+def isotonic(values: Array, weights: Array | None = None) -> Array:
+    """The least-squares fit that never falls, one value for each given one."""
+    means, counts = pool(values, np.ones(len(values)) if weights is None else weights)
+    return np.repeat(means, counts)
+
+
+def centred_knots(scores: Array, labels: Array, weights: Array | None = None) -> tuple[Array, Array]:
+    """A rising map as knots: each block at the mean of its scores (Oron and Flournoy 2017), joined by lines.
+
+    Unlike the plain steps it keeps the order of scores inside, and it was closer to smooth truths from 50 labels on.
+    """
+    weights = np.ones(len(scores)) if weights is None else weights
+    here = weights > 0
+    places, inverse = np.unique(scores[here], return_inverse=True)
+    mass: Array = np.bincount(inverse, weights[here]).astype(np.float64)
+    means = np.bincount(inverse, weights[here] * labels[here]) / mass
+    blocks, counts = pool(means, mass)
+    starts = np.cumsum(counts) - counts
+    return np.add.reduceat(places * mass, starts) / np.add.reduceat(mass, starts), blocks
+
+
+def apply_knots(knots: tuple[Array, Array], scores: Array) -> Array:
+    """Lines between the knots, flat outside; NaN stays NaN."""
+    return np.where(np.isfinite(scores), np.interp(scores, *knots), np.nan)
+
+
+# How good probabilities are: ranking (AUC), squared error (Brier), and whether they mean what they say (ECE).
+
+BINS = 10
+
+
+def auc(scores: Array, good: Flags, weights: Array | None = None) -> Array:
+    """The chance that a good output scores above a bad one, ties half; weights may add leading axes."""
+    mass = np.ones(len(scores)) if weights is None else weights
+    ranks = average_ranks(scores, mass)
+    goods, bads = (mass * good).sum(axis=-1), (mass * ~good).sum(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return ((mass * ranks * good).sum(axis=-1) - goods * (goods + 1.0) / 2.0) / (goods * bads)
+
+
+def brier(predicted: Array, truth: Array) -> float:
+    """Mean squared error; both on the scale 0 to 1."""
+    return float(np.mean((predicted - truth) ** 2))
+
+
+def calibration_error(predicted: Array, truth: Array, bins: int = BINS) -> float:
+    """ECE over bins of equal numbers: the mean distance between what was said and what came true."""
+    order = np.argsort(predicted, kind="stable")
+    parts = [part for part in np.array_split(order, bins) if len(part)]
+    return float(sum(len(p) * abs(predicted[p].mean() - truth[p].mean()) for p in parts) / len(predicted))
+
 
 FEWEST = 10
 ENOUGH = 50
@@ -268,3 +411,40 @@ def _span(draws: Array) -> tuple[float, float]:
 
 def _plain(value: float) -> float | None:
     return None if math.isnan(value) else round(float(value), 6)
+
+
+# Several dimensions fitted one by one into one calibration.
+
+
+def calibrate(
+    columns: Mapping[str, Labelled],
+    *,
+    accept: Mapping[str, float] | float | None = None,
+    aim: Aim | None = None,
+    signatures: Mapping[str, str] | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
+    on_note: Callable[[str], None] = lambda note: None,
+) -> Calibration:
+    """A dimension that cannot be fitted is named and left out; it is an error where it is the only one."""
+    if isinstance(accept, Mapping):
+        for name in accept:
+            if name not in columns:
+                raise UnknownName("dimension in --accept", name, columns)
+    curves, facts = {}, {}
+    for name, labelled in columns.items():
+        line = accept.get(name) if isinstance(accept, Mapping) else accept
+        try:
+            found = fit(labelled, aim, line, resamples, seed)
+        except InputError as error:
+            if len(columns) == 1:
+                raise InputError(error.what, name, error.todo) from None
+            on_note(f"{name} was left out: {error.what}")
+            continue
+        for warning in found.warnings:
+            on_note(f"{name}: {warning}")
+        curves[name], facts[name] = found.curve, found.to_json()
+    if not curves:
+        raise InputError("nothing could be calibrated", todo="see the lines above")
+    kept = {name: signature for name, signature in (signatures or {}).items() if name in curves}
+    return Calibration(curves, kept, facts)

@@ -20,11 +20,9 @@ import numpy.typing as npt
 from quintet.errors import InputError, UnknownName
 from quintet.stats.coefficients import Array
 from quintet.stats.correlate import FEWEST
-from quintet.stats.distributions import normal_quantile
 from quintet.stats.inputs import check_ids
-from quintet.stats.means import mean_interval
 from quintet.stats.records import decimal
-from quintet.stats.significance import ENOUGH, holm
+from quintet.stats.significance import ENOUGH, holm, mean_interval, normal_quantile
 
 FLIPS = 10_000
 _EXACT_UP_TO = 13

@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from numpy.typing import NDArray
 
 from quintet.errors import InputError, UnknownName
 from quintet.stats.coefficients import Array, Indices, coefficient
@@ -28,7 +30,87 @@ from quintet.stats.correlate import (
     Weights,
     tables,
 )
-from quintet.stats.distributions import t_cdf, t_two_sided
+
+# Probability distributions the tests need: normal, beta, Student's t. Standard library only, so that scipy is not.
+
+_TINY = 1e-300
+_CLOSE = 1e-15
+_MOST_STEPS = 10_000
+
+
+def normal_quantile(p: float) -> float:
+    return NormalDist().inv_cdf(p)
+
+
+def incomplete_beta(a: float, b: float, x: float) -> float:
+    """Regularised: I_x(a, b), by its continued fraction (Abramowitz and Stegun 26.5.8)."""
+    if not 0.0 <= x <= 1.0:
+        return math.nan
+    if x in (0.0, 1.0):
+        return x
+    # The fraction converges fast only below the mean; above it the symmetry I_x(a, b) = 1 - I_{1-x}(b, a) helps.
+    if x > (a + 1.0) / (a + b + 2.0):
+        return 1.0 - incomplete_beta(b, a, 1.0 - x)
+    log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    return math.exp(log_front) * _beta_fraction(a, b, x) / a
+
+
+def _beta_fraction(a: float, b: float, x: float) -> float:
+    """1/(1 + d1/(1 + d2/(1 + …))), evaluated from the front (modified Lentz)."""
+    value, above, below = 1.0, 1.0, 0.0
+    for step in range(1, _MOST_STEPS):
+        m = step // 2
+        if step % 2:
+            d = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        else:
+            d = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        below = 1.0 / ((1.0 + d * below) or _TINY)
+        above = (1.0 + d / above) or _TINY
+        value *= above * below
+        if abs(above * below - 1.0) < _CLOSE:
+            break
+    return 1.0 / value
+
+
+def t_cdf(t: float, df: float) -> float:
+    tail = 0.5 * t_two_sided(t, df)
+    return tail if t < 0 else 1.0 - tail
+
+
+def t_two_sided(t: float, df: float) -> float:
+    """The chance of a value at least as far from zero as `t`."""
+    if math.isinf(t):
+        return 0.0
+    if abs(t) < 1.0:  # df / (df + t²) would round to one and lose a small t
+        return 1.0 - incomplete_beta(0.5, df / 2.0, t * t / (df + t * t))
+    return incomplete_beta(df / 2.0, 0.5, df / (df + t * t))
+
+
+# Bootstrap interval of a mean, for the closing table of a run.
+
+RESAMPLES = 1000
+_DRAWS_AT_ONCE = 2_000_000
+_DRAWS_IN_ALL = 50_000_000
+"""Over large samples the interval is narrow and fewer resamples pin it down; this bounds the time."""
+
+
+def mean_interval(values: NDArray[np.float64], confidence: float = 0.95, seed: int = 0) -> tuple[float, float]:
+    """Percentile bootstrap over items; one value has no interval but itself."""
+    n = len(values)
+    if n == 0:
+        return float("nan"), float("nan")
+    values = np.sort(values)  # the same values in another order get the same interval
+    resamples = max(100, min(RESAMPLES, _DRAWS_IN_ALL // n))
+    rng = np.random.default_rng(seed)
+    means = np.empty(resamples)
+    step = max(1, _DRAWS_AT_ONCE // n)
+    for start in range(0, resamples, step):
+        count = min(step, resamples - start)
+        means[start : start + count] = values[rng.integers(0, n, (count, n))].mean(axis=1)
+    tail = (1.0 - confidence) / 2.0
+    low, high = np.quantile(means, (tail, 1.0 - tail))
+    return float(low), float(high)
+
 
 UNITS = ("items", "documents", "systems", "both")
 ENOUGH = 400

@@ -23,7 +23,7 @@ from quintet.report.gather import gather
 from quintet.report.payload import payload
 from quintet.report.statistics import compare_systems, correlations, summarize
 from quintet.stats.compare import System, compare
-from quintet.stats.means import mean_interval
+from quintet.stats.significance import mean_interval
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>\u2028<!--\ud800 {{data}} '\"&"
 

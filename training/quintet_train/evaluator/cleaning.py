@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from quintet.data.benchmark import load
 from quintet.data.catalog import names as benchmark_names
-from quintet.data.raw_files import find_folder
+from quintet.data.rated import find_folder
 from quintet.errors import UserError
 from quintet.text.content_words import plain_words
 from quintet.text.detokenise import detokenise

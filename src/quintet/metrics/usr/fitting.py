@@ -78,7 +78,7 @@ def blend_of_qualities(
 ) -> str:
     """The paper's own way: weights of the five qualities, learnt from human ratings alone, on the sub-metrics.
 
-    `weights` is what `quintet.stats.human.regress` gives; `constants` holds (mean, deviation) of each sub-metric.
+    `weights` is what `quintet.stats.agreement.regress` gives; `constants` holds (mean, deviation) of each sub-metric.
     """
     table = FEATURES[features]
     unknown = [quality for quality in weights if quality not in table]

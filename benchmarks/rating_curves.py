@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quintet.stats.coefficients import Array, average_ranks
-from quintet.stats.means import mean_interval
 from quintet.stats.plots import COLOURS, INK, draw
+from quintet.stats.significance import mean_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
