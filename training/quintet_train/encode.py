@@ -22,7 +22,7 @@ _PAD = ("[PAD]", "<pad>", "<|endoftext|>")
 _MASK = ("[MASK]", "<mask>", "<extra_id_0>")
 
 _PREFIX_SPACE = frozenset({"roberta", "xlm-roberta", "camembert", "mpnet", "longformer"})
-"""Model types whose first word is read as if a blank stood before it, as the models room reads them."""
+"""Model types for which it is a question whether a text begins as if a blank stood before it."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,15 @@ class Limits:
 class TextEncoder:
     """A `tokenizers.Tokenizer` with the frame its model was trained in."""
 
-    def __init__(self, tokenizer: Any, model_type: str) -> None:
+    def __init__(self, tokenizer: Any, model_type: str, prefix_space: bool = False) -> None:
         self.tokenizer = tokenizer
         self.tokenizer.no_truncation()
         self.tokenizer.no_padding()
         # The reader of the models room: `</s>` typed in a text must not become the separator itself.
-        self._subwords = Subwords(tokenizer.to_str(), prefix_space=model_type in _PREFIX_SPACE)
+        self._subwords = Subwords(tokenizer.to_str(), prefix_space=prefix_space and model_type in _PREFIX_SPACE)
+        self.prefix_space = prefix_space
+        """A word that begins a text is not the same sub-word as inside it; USR and CTC-D were trained so. Folders
+        from before this was a choice were trained with the blank."""
         self.model_type = model_type
         self.double = model_type in ("roberta", "xlm-roberta", "camembert", "bart", "longformer")
         self.last = self._id(_LAST)

@@ -122,6 +122,7 @@ def write_toml(
         "[input]",
         *(f"{key} = {_quoted(getattr(model, key))}" for key in
           ("first_tokens", "second_tokens", "truncate", "drop_cls")),
+        f"prefix_space = {_quoted(made.base.encoder.prefix_space)}",
         "",
         "[shape]",
         *(f"{key} = {_quoted(value)}" for key, value in

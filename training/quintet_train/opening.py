@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from quintet.errors import InputError, ModelError, UnknownName
+from quintet.models.folder import trained_with_prefix_space
 from quintet.models.open import snapshot
 from quintet_train import tiny
 from quintet_train.encode import TextEncoder
@@ -102,7 +103,9 @@ def bare_from_folder(folder: Path, kind: str, labels: int) -> Base:
     _set_head(config, kind, labels, None)
     words = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
     network = getattr(transformers, CLASSES[kind]).from_config(config)
-    return Base(network, config, TextEncoder(words, config.model_type), f"dir:{folder}")
+    return Base(
+        network, config, TextEncoder(words, config.model_type, trained_with_prefix_space(folder)), f"dir:{folder}"
+    )
 
 
 def _own_encoder(folder: Path) -> Base:
@@ -184,7 +187,7 @@ def _pretrained(folder: Path, kind: str, labels: int, dropout: float | None, whe
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise ModelError(f"{where} cannot be opened: {first}") from None
     _check_loaded(report, network, where, config.model_type)
-    return Base(network, config, TextEncoder(words, config.model_type), where)
+    return Base(network, config, TextEncoder(words, config.model_type, trained_with_prefix_space(folder)), where)
 
 
 def _check_loaded(report: Any, network: Any, where: str, model_type: str) -> None:

@@ -61,6 +61,15 @@ class Description:
         return "numpy/fp32" if self.on else f"onnx/{self.precision}"
 
 
+def trained_with_prefix_space(folder: Path) -> bool:
+    """Of a folder that training wrote: how its texts began there. Folders from before this was written down did begin
+    with a blank; a folder without model.toml is someone else's."""
+    file = folder / NAME
+    if not file.is_file():
+        return False
+    return bool(tomllib.loads(file.read_text(encoding="utf-8")).get("input", {}).get("prefix_space", True))
+
+
 def describe(folder: Path) -> Description:
     path = folder / NAME
     try:

@@ -42,6 +42,7 @@ def embed_layers(
                 np.empty((len(pieces) + 2, width), np.float32),
                 lost,
                 np.concatenate([[False], pieces.ids == subwords.unknown, [False]]),
+                ("", *subwords.written(pieces), ""),
             )
             for layer in layers
         }

@@ -31,6 +31,8 @@ class TokenVectors:
     """Sub-words at the end of the text that the model did not see."""
     unknown: NDArray[np.bool_] | None = None
     """Sub-words that the vocabulary does not have: they all look the same to the model."""
+    pieces: tuple[str, ...] = ()
+    """The sub-words as the vocabulary writes them, a blank for its sign of one: ` the`, `##s`."""
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -39,7 +41,8 @@ class TokenVectors:
     def inner(self) -> TokenVectors:
         """Without the two special tokens."""
         unknown = None if self.unknown is None else self.unknown[1:-1]
-        return TokenVectors(self.text, self.starts[1:-1], self.ends[1:-1], self.vectors[1:-1], self.cut, unknown)
+        inside = self.starts[1:-1], self.ends[1:-1], self.vectors[1:-1]
+        return TokenVectors(self.text, *inside, self.cut, unknown, self.pieces[1:-1])
 
     def token(self, index: int) -> str:
         return self.text[self.starts[index] : self.ends[index]]

@@ -181,6 +181,7 @@ class Subwords:
             _add_prefix_space(plain.get("post_processor"))
         self._tokenizer = Tokenizer.from_str(json.dumps(plain))
         self._tokenizer.encode_special_tokens = True
+        self._names: dict[int, str] = {}
         self.unknown = self._tokenizer.token_to_id(_unknown_piece(plain["model"]))
         self._special = np.array(sorted(set(special) - {self.unknown}), np.int64)
 
@@ -207,6 +208,13 @@ class Subwords:
             if found is not None:
                 return int(found)
         raise ModelError(f"the tokenizer has no {' or '.join(names)}; the model is not of the kind asked for")
+
+    def written(self, pieces: Pieces) -> tuple[str, ...]:
+        """As the vocabulary writes them; its sign of a blank before a word becomes one."""
+        for index in {int(index) for index in pieces.ids} - self._names.keys():
+            name = self._tokenizer.id_to_token(index) or ""
+            self._names[index] = name.replace("Ġ", " ").replace("▁", " ")
+        return tuple(self._names[int(index)] for index in pieces.ids)
 
     def split(self, text: str) -> Pieces:
         # The Rust side takes no lone surrogates; one character for one keeps the offsets true.

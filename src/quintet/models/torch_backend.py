@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quintet.errors import MissingExtra, ModelError, UnknownName
+from quintet.models import folder
 from quintet.models.passes import Layers, embed_layers
 from quintet.models.roles import Long
 from quintet.models.subwords import PAD, Subwords
@@ -81,10 +82,18 @@ def open_torch(path: Path, role: str, identity: str, half: bool = False) -> Any:
     if role not in makers:
         raise UnknownName("role", role, makers)
     family, maker = makers[role]
-    return maker(load(path, family or torch_yes_no.family(path), identity))
+    return maker(load(path, family or torch_yes_no.family(path), identity, prefix_space(path, role)))
 
 
-def load(path: Path, family: str, identity: str) -> Loaded:
+def prefix_space(path: Path, role: str) -> bool:
+    """Whether a text of this role begins as if a blank stood before it. bert_score (CTC-E, BERTScore) reads it so; the
+    authors of USR and CTC-D did not. A folder that was trained here says how it was trained."""
+    if role == "embedder":
+        return True
+    return folder.trained_with_prefix_space(path)
+
+
+def load(path: Path, family: str, identity: str, prefix_space: bool = False) -> Loaded:
     """`family` is a transformers Auto class; tensors that it needs and the folder lacks are named."""
     if os.environ.get("QUINTET_THREADS", "").isdigit():
         torch.set_num_threads(int(os.environ["QUINTET_THREADS"]))
@@ -103,7 +112,7 @@ def load(path: Path, family: str, identity: str) -> Loaded:
             f"{path} lacks {missing[0]} ({len(missing)} tensors missing); it is not a {type(model).__name__} checkpoint"
         )
     model = model.float().eval().to(os.environ.get("QUINTET_DEVICE") or "cpu")
-    subwords = Subwords.read(path / "tokenizer.json", prefix_space=model.config.model_type in OFFSET)
+    subwords = Subwords.read(path / "tokenizer.json", prefix_space=prefix_space and model.config.model_type in OFFSET)
     pad = model.config.pad_token_id
     return Loaded(model, subwords, identity, _max_tokens(model.config), _pad(subwords) if pad is None else pad)
 

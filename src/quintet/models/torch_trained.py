@@ -287,7 +287,9 @@ def open_trained(path: Path, table: Mapping[str, Any], role: str, identity: str)
     network = _network(table["shape"], encoder, outputs, graph)
     _fill(network, path / "model.safetensors")
     network.eval()
-    words = Subwords.read(path / "tokenizer.json", prefix_space=config.model_type in OFFSET)
+    words = Subwords.read(
+        path / "tokenizer.json", prefix_space=folder.trained_with_prefix_space(path) and config.model_type in OFFSET
+    )
     pad = config.pad_token_id if config.pad_token_id is not None else 0
     loaded = Loaded(encoder, words, identity, int(table["max_tokens"]), pad)
     return TrainedPair(loaded, network, outputs, bool(table["input"]["drop_cls"]), graph)

@@ -78,10 +78,13 @@ def test_baselines_of_bert_score():
         Preservation(**FAKE, rescale=True).prepare()
 
 
-@pytest.mark.parametrize("mode", ["package", "paper"])
-def test_faithful_modes_set_their_switches_and_say_so(mode):
+@pytest.mark.parametrize(
+    ("mode", "stopwords", "facts"), [("package", "drop-listed", "plain"), ("paper", "drop-unstripped", "prefix")]
+)
+def test_faithful_modes_set_their_switches_and_say_so(mode, stopwords, facts):
     metric = metrics["ctc-engagingness"].build(**FAKE, mode=mode)
-    for part in ("center:no", "long:cut", "stopwords:drop-listed", "nofact:text", "facts:plain", f"mode:{mode}"):
+    own = (f"stopwords:{stopwords}", f"facts:{facts}", f"mode:{mode}")
+    for part in ("center:no", "long:cut", "nofact:text", *own):
         assert f"|{part}|" in metric.signature
     halved = Preservation(**FAKE, mode=mode).harmonic == "paper"
     assert halved == (mode == "paper")

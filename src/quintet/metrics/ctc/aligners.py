@@ -18,7 +18,7 @@ from quintet.metrics.ctc import regression, tagging
 from quintet.metrics.ctc.alignment import NO_GROUNDS, Aggregate, Alignment
 from quintet.metrics.ctc.embedding import align_vectors
 from quintet.metrics.ctc.relations import DEFAULT_MODELS, TRAINED_ON, Relation
-from quintet.metrics.encoder_metric import EncoderMetric
+from quintet.metrics.encoder_metric import BERT_SCORE_LAYERS, BY_NAME, EncoderMetric
 from quintet.models.centre import token_mean
 from quintet.models.open import identity, open_model
 
@@ -39,13 +39,14 @@ _UNUSED: Mapping[Aligner, frozenset[str]] = {
 
 @dataclass(frozen=True)
 class CtcMetric(EncoderMetric):
-    layer: int = 12
-    """Validation sets prefer the last layer once the mean is taken away; the paper follows bert_score (9 for BERT)."""
+    layer: int = BY_NAME
+    """-1: bert_score's choice by the name of the model, as in the paper (9 for roberta-large-mnli, though); for other
+    models 12, as validation sets prefer the last layer once the mean is taken away, and 9 in modes package, paper."""
     center: bool = True
     """Takes the model's mean sub-word vector away before cosines, which else all lie near 1. The paper does not."""
     stopwords: StopWords = "keep"
-    """drop: stop words and punctuation; drop-listed: stop words only, as released; drop-unstripped: the paper's run
-    compared " the" with "the", so RoBERTa kept its stop words."""
+    """drop: stop words and punctuation; drop-listed: stop words only, piece by piece, as released; drop-unstripped: the
+    paper's run compared " the" with "the", so RoBERTa kept its stop words but for pieces without a blank."""
     aggregate: Aggregate = "mean"
     unit: Literal["word", "subword"] = "word"
     """What aligner E counts. The paper counts sub-words, so that a rare word of five pieces weighs as much as five."""
@@ -57,6 +58,7 @@ class CtcMetric(EncoderMetric):
     paper: ClassVar[str] = "Deng, Tan et al. 2021"
     aspects: ClassVar[tuple[Dimension, ...]]
     relations: ClassVar[tuple[Relation, ...]]
+    layers_by_name: ClassVar[Mapping[str, int]] = {**BERT_SCORE_LAYERS, "roberta-large-mnli": 9}
 
     def __post_init__(self) -> None:
         # Settled once, so that parameters and signature show what is really done.
@@ -66,9 +68,14 @@ class CtcMetric(EncoderMetric):
         if self.mode != "quintet":
             settled.update(center=False, long="cut", unit="subword")
             if self.stopwords == "drop":
-                settled["stopwords"] = "drop-listed"
+                settled["stopwords"] = "drop-unstripped" if self.mode == "paper" else "drop-listed"
         for name, value in settled.items():
             object.__setattr__(self, name, value)
+        super().__post_init__()
+
+    @property
+    def usual_layer(self) -> int:  # type: ignore[override]
+        return 12 if self.mode == "quintet" else 9
 
     @property
     def dimensions(self) -> tuple[Dimension, ...]:  # type: ignore[override]
@@ -128,12 +135,9 @@ class CtcMetric(EncoderMetric):
     def _kept(self, alignment: Alignment) -> NDArray[np.bool_] | None:
         if self.stopwords == "keep":
             return None
-        content = alignment.content(punctuation=self.stopwords != "drop")
-        if self.stopwords != "drop-unstripped":
-            return content
-        # Only a unit at the very start carries no space before it and could match the list.
-        spaced = np.array([i > 0 and not alignment.continues(i) for i in range(len(alignment.values))], bool)
-        return content | spaced
+        if self.stopwords == "drop":
+            return alignment.content()
+        return ~alignment.listed(stripped=self.stopwords == "drop-listed")
 
     def _value(self, alignment: Alignment) -> float:
         return alignment.aggregate(self.aggregate, self._kept(alignment))

@@ -32,6 +32,8 @@ class Alignment:
     whole: float | None = None
     """Aligner R: the aggregated value itself."""
     flags: tuple[str, ...] = ()
+    pieces: tuple[str, ...] = ()
+    """The sub-words as the vocabulary writes them (` the`, `##s`), where the units are sub-words."""
 
     @classmethod
     def as_one(cls, text: str, value: float, cut: tuple[int, int] = (0, 0), flags: tuple[str, ...] = ()) -> Alignment:
@@ -56,23 +58,30 @@ class Alignment:
         strongest = [first + int(np.argmax(self.values[first:last])) for first, last in edges]
         return replace(
             self,
+            pieces=(),
             starts=self.starts[firsts],
             ends=self.ends[[last - 1 for _, last in edges]],
             values=np.array([self.values[first:last].mean() for first, last in edges]),
             best=self.best[strongest],
         )
 
-    def content(self, punctuation: bool = False) -> NDArray[np.bool_]:
-        """Units that are not English stop words (nor, by default, punctuation); a piece inside a word never is one.
+    def content(self) -> NDArray[np.bool_]:
+        """Units that are neither English stop words nor punctuation; a piece inside a word never is one.
 
-        Words of aligner D carry their marks ("it."): without `punctuation` these are looked past, as released they
-        are not.
+        Words of aligner D carry their marks ("it."), which are looked past.
         """
         units = [self.unit(i).replace("\u2019", "'") for i in range(len(self.values))]
-        bare = units if punctuation else [unit.strip().strip(_MARKS) or unit for unit in units]
+        bare = [unit.strip().strip(_MARKS) or unit for unit in units]
         listed = [is_stopword(unit) and not self.continues(i) for i, unit in enumerate(bare)]
-        marks = [not punctuation and not any(c.isalnum() for c in unit) for unit in units]
+        marks = [not any(c.isalnum() for c in unit) for unit in units]
         return ~(np.array(listed, bool) | np.array(marks, bool))
+
+    def listed(self, stripped: bool) -> NDArray[np.bool_]:
+        """Units on the list of stop words as the released code looks them up: each piece by itself, even one inside a
+        word ("do" in "undo" for RoBERTa, whose pieces inside a word carry no mark; BERT's "##do" is not on the list).
+        Not `stripped`: " the" is not "the", so only a piece without its blank is found."""
+        units = self.pieces or [self.unit(i) for i in range(len(self.values))]
+        return np.array([is_stopword(unit) and (stripped or unit == unit.strip()) for unit in units], bool)
 
     def aggregate(self, how: Aggregate, keep: NDArray[np.bool_] | None = None) -> float:
         """Mean or sum over the kept units; over none it is 0, as in the released package."""

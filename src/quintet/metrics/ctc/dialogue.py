@@ -47,7 +47,8 @@ class DialogueMetric(CtcMetric):
         if self.mode != "quintet":
             object.__setattr__(self, "nofact", "text")
         if self.facts == "trained":
-            object.__setattr__(self, "facts", "plain" if self.aligner == "E" or self.mode != "quintet" else "lines")
+            plain = "plain" if self.aligner == "E" or self.mode == "package" else "lines"
+            object.__setattr__(self, "facts", "prefix" if self.mode == "paper" else plain)
 
     def _score(self, examples: Sequence[Example]) -> list[Row]:
         grounds = [self._grounds(example) for example in examples]
@@ -92,7 +93,8 @@ def _written(whole: str, first: int, last: int, form: FactForm) -> tuple[str, li
     if first == last:
         return EMPTY_FACT.get(form, ""), []
     if form not in LINE_PREFIX:
-        prefix = WHOLE_PREFIX.get(form, "")
+        persona = whole.startswith(LINE_PREFIX["persona"], first)
+        prefix = "" if persona else WHOLE_PREFIX.get(form, "")
         return prefix + whole[first:last], [(len(prefix), first, last)]
     lines, pieces, place, begin = [], [], 0, first
     for line in whole[first:last].split("\n"):
