@@ -38,8 +38,8 @@ def aligned(text, *pieces):
 
 
 def test_stop_words_are_looked_up_piece_by_piece():
-    """ "un" + "do" in RoBERTa: the package strips a piece and drops the "do" inside the word; the paper's run, which does
-    not strip, drops that and nothing else."""
+    """RoBERTa's "un" + "do": the package strips a piece and drops the "do" inside the word; the paper's run, which
+    does not strip, drops that and nothing else."""
     roberta = aligned(" the cat undo", " the", " cat", " un", "do")
     assert roberta.listed(stripped=True).tolist() == [True, False, False, True]
     assert roberta.listed(stripped=False).tolist() == [False, False, False, True]
