@@ -34,6 +34,8 @@ GOOD = Example(
     context="A flood damaged the old stone bridge over the Wend in January.",
     references=(REFERENCE, "The council will repair the bridge from May."),
     history=("Did you hear the news about the bridge?", "No, what did the council decide?"),
+    question="What did the council decide about the bridge?",
+    contexts=(SOURCE, "The river Wend is known for its trout."),
     id="good",
 )
 BAD = dataclasses.replace(GOOD, output="My cat sleeps on a sofa. My cat sleeps on a sofa.", id="bad")
@@ -43,7 +45,7 @@ OTHERS = [
     dataclasses.replace(GOOD, output="?!", references=("",), id="marks"),
     dataclasses.replace(GOOD, output="a \ud800 b \x00 c [SEP] </s> [MASK]", id="odd"),
     dataclasses.replace(GOOD, output="word " * 900, id="long"),
-    dataclasses.replace(GOOD, source="", context="", history=(), id="empty grounds"),
+    dataclasses.replace(GOOD, source="", context="", history=(), contexts=("",), id="empty grounds"),
 ]
 EXAMPLES = [GOOD, BAD, *OTHERS]
 NAMES = [entry.name for entry in metrics]
@@ -93,14 +95,15 @@ def test_batch_size_does_not_matter(name: str) -> None:
 @every
 def test_every_dimension_has_a_score_in_its_range(name: str) -> None:
     metric = build(name)
-    for row in metric.score(EXAMPLES):
+    for example, row in zip(EXAMPLES, metric.score(EXAMPLES), strict=True):
         assert set(row) == {d.name for d in metric.dimensions}
         for dimension in metric.dimensions:
             value = row[dimension.name].value
             assert isinstance(value, float)
-            if isinstance(metric, EvaluatorSignal) and math.isnan(value):
-                # A signal that has nothing to look at gives no number; its blend goes on without it.
-                assert row[dimension.name].flags[0].startswith("no ")
+            blank = any(example.blank(field) for field in dimension.needs)
+            if math.isnan(value) and (blank or isinstance(metric, EvaluatorSignal)):
+                # What has nothing to look at gives no number and says why; a blend goes on without it.
+                assert row[dimension.name].flags[0].startswith(("no ", "empty "))
                 continue
             assert not math.isnan(value)
             assert value >= dimension.low - 1e-9
@@ -222,6 +225,7 @@ OWN_PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
         ),
         (GOOD.output, GARBLED, {}),
     ),
+    "rag-noise-sensitivity": (REFERENCE, "The river Wend is known for its trout.", {}),
     "evaluator-dialogue-coherence": ("No, what did the council decide then?", BAD.output, {}),
     **dict.fromkeys(
         ("evaluator-order", "evaluator-text-structure"),
@@ -245,6 +249,8 @@ OWN_PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 
 
+OF_THE_CONTEXTS = {"rag-context-relevance", "rag-context-precision", "rag-context-recall"}
+"""These do not look at the output where there is a reference."""
 OWN_SOURCES = {"evaluator-record-values": "inform(who='the council', what='the old bridge', start=May)"}
 """For metrics that say nothing of prose."""
 
@@ -254,7 +260,11 @@ def test_good_beats_bad(name: str) -> None:
     better, worse, parameters = OWN_PAIRS.get(name, (GOOD.output, BAD.output, {}))
     metric = build(name, **parameters)
     grounds = dataclasses.replace(GOOD, source=OWN_SOURCES.get(name, GOOD.source))
-    good, bad = metric.score([dataclasses.replace(grounds, output=text) for text in (better, worse)])
+    pair = [dataclasses.replace(grounds, output=text) for text in (better, worse)]
+    if name in OF_THE_CONTEXTS:
+        other = "Penguins cannot fly."
+        pair = [dataclasses.replace(grounds, contexts=found) for found in ((SOURCE, other), (other, "Cats sleep."))]
+    good, bad = metric.score(pair)
     for dimension in metric.dimensions:
         margin = good[dimension.name].value - bad[dimension.name].value
         assert margin > 0 if dimension.higher_is_better else margin < 0, dimension.name

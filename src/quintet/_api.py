@@ -14,7 +14,7 @@ from quintet.core.item import Item, Scored
 from quintet.core.metric import Metric
 from quintet.core.parameters import build
 from quintet.core.result import Result
-from quintet.core.task import find_task, read_tasks
+from quintet.core.task import find_task, read_tasks, task_of
 from quintet.errors import InputError, UnknownName
 from quintet.io.items import Items
 from quintet.io.paths import cache_folder
@@ -34,9 +34,14 @@ Columns = Mapping[str, str] | str | None
 
 
 def load(name: str, **parameters: Any) -> Metric:
-    """A metric by its name in `quintet metrics`; parameters as keywords or after a colon."""
+    """A metric by its name in `quintet metrics`; parameters as keywords or after a colon.
+
+    A name that other tools have for a dimension (`faithfulness`, `context_recall`) gives the metric that answers it.
+    """
     from quintet.metrics import metrics
 
+    if name not in metrics and (task := task_of(name)) is not None and (metric := task[name].metric) is not None:
+        return build(metrics, metric, **{**task[name].parameters, **parameters})
     return build(metrics, name, **parameters)
 
 
@@ -96,7 +101,18 @@ def make_plan(
         return calibrated_plan(plain, known)
     if metrics:
         named = [metrics] if isinstance(metrics, str) else metrics
-        return plan_metrics(named, registry, model, fast)
+        fields = None if present is None else set(present)
+        others = {one: task_of(one) for one in named if isinstance(one, str) and one not in registry}
+        if not any(others.values()):
+            return plan_metrics(named, registry, model, fast)
+        found: list[Column] = []
+        for one in named:  # what other tools call a dimension of a task stands among the metrics
+            of = others.get(one) if isinstance(one, str) else None
+            if of is None:
+                found += plan_metrics([one], registry, model, fast).columns
+            else:
+                found += plan_task(of, [str(one)], registry, fields, model, fast).columns
+        return Plan(tuple(found), {})
     if task is None:
         raise InputError(
             "neither a task nor a metric was named",

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 EMPTY_OUTPUT = "empty output"
+ABSTAINED = "abstained"
+"""The output declines to answer ("the document does not say"): neither right nor made up."""
 EMPTY_FIELDS = frozenset(f"empty {field}" for field in ("source", "context", "references", "history"))
 """Flags of a column that needs a field which is there but holds nothing: its value says nothing, and a gate does not
 count it."""

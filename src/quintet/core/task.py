@@ -13,7 +13,7 @@ from quintet.core.dimension import Dimension
 from quintet.core.example import FIELDS
 from quintet.errors import InputError, UnknownName
 
-_KEYS = ("question", "needs", "low", "high", "higher_is_better", "metric", "of", "parameters")
+_KEYS = ("question", "needs", "low", "high", "higher_is_better", "metric", "of", "parameters", "aliases", "unless")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,10 @@ class TaskDimension:
     of: str | None = None
     """Which dimension of that metric, where it has several; by default the one of the same name, or its first."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    aliases: tuple[str, ...] = ()
+    """What other tools call it."""
+    unless: tuple[str, ...] = ()
+    """Flags with which it is not scored: an output that declines to answer claims nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +35,15 @@ class Task:
     name: str
     about: str
     dimensions: Mapping[str, TaskDimension]
+    aliases: tuple[str, ...] = ()
 
     def __getitem__(self, dimension: str) -> TaskDimension:
-        if dimension not in self.dimensions:
-            raise UnknownName(f"dimension of task {self.name}", dimension, self.dimensions)
-        return self.dimensions[dimension]
+        if dimension in self.dimensions:
+            return self.dimensions[dimension]
+        for wanted in self.dimensions.values():
+            if dimension in wanted.aliases:
+                return wanted
+        raise UnknownName(f"dimension of task {self.name}", dimension, self.dimensions)
 
 
 def read_tasks(extra: Path | None = None) -> dict[str, Task]:
@@ -48,6 +56,7 @@ def read_tasks(extra: Path | None = None) -> dict[str, Task]:
                 raise InputError(f"[{name}] is not a table", str(extra), "write [TASK.dimensions] as in docs/tasks.md")
             merged = tables.setdefault(name, {"dimensions": {}})
             merged["about"] = table.get("about", merged.get("about", ""))
+            merged["aliases"] = [*merged.get("aliases", ()), *table.get("aliases", ())]
             merged["dimensions"] = {**merged.get("dimensions", {}), **table.get("dimensions", {})}
             where[name] = str(extra)
     return {name: _task(name, table, where[name]) for name, table in tables.items()}
@@ -55,9 +64,20 @@ def read_tasks(extra: Path | None = None) -> dict[str, Task]:
 
 def find_task(name: str, extra: Path | None = None) -> Task:
     tasks = read_tasks(extra)
-    if name not in tasks:
-        raise UnknownName("task", name, tasks)
-    return tasks[name]
+    if name in tasks:
+        return tasks[name]
+    for task in tasks.values():
+        if name in task.aliases:
+            return task
+    raise UnknownName("task", name, tasks)
+
+
+def task_of(dimension: str, extra: Path | None = None) -> Task | None:
+    """The task of a dimension that other tools have, by our name or theirs: `context_recall` is one of rag."""
+    for task in read_tasks(extra).values():
+        if any(wanted.aliases and dimension in (name, *wanted.aliases) for name, wanted in task.dimensions.items()):
+            return task
+    return None
 
 
 def _read_file(path: Path) -> dict[str, Any]:
@@ -73,7 +93,7 @@ def _task(name: str, table: Mapping[str, Any], where: str) -> Task:
     dimensions = {key: _dimension(key, row, f"{where} [{name}]") for key, row in table.get("dimensions", {}).items()}
     if not dimensions:
         raise InputError(f"task {name!r} has no dimensions", where, "add at least one under [TASK.dimensions]")
-    return Task(name, table.get("about", ""), dimensions)
+    return Task(name, table.get("about", ""), dimensions, tuple(table.get("aliases", ())))
 
 
 def _dimension(name: str, row: Any, where: str) -> TaskDimension:
@@ -94,4 +114,5 @@ def _dimension(name: str, row: Any, where: str) -> TaskDimension:
         high=None if high == "none" else float(high),
         higher_is_better=bool(row.get("higher_is_better", True)),
     )
-    return TaskDimension(dimension, row.get("metric"), row.get("of"), dict(row.get("parameters", {})))
+    named = (tuple(row.get(key, ())) for key in ("aliases", "unless"))
+    return TaskDimension(dimension, row.get("metric"), row.get("of"), dict(row.get("parameters", {})), *named)

@@ -27,6 +27,8 @@ class Column:
     label: str
     metric: Metric
     dimension: str
+    unless: tuple[str, ...] = ()
+    """Flags with which there is no score."""
 
     @property
     def about(self) -> Dimension:
@@ -120,7 +122,7 @@ def plan_task(
             asked = " (a question is no source)" if "source" in lacking and "question" in (present or ()) else ""
             left_out[name] = f"needs {' and '.join(lacking)}, which the input does not have{asked}"
             continue
-        columns.append(Column(name, metric, wanted.of or _same_or_first(metric, name)))
+        columns.append(Column(name, metric, wanted.of or _same_or_first(metric, name), wanted.unless))
         heeded = heeded or on_model
     if left_out and not columns:
         # An empty table would pass for a run that worked.

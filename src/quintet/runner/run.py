@@ -9,11 +9,12 @@ from dataclasses import dataclass, field, replace
 from quintet.core.composite import Composite
 from quintet.core.item import Item, Scored
 from quintet.core.metric import Metric, Row
-from quintet.core.score import EMPTY_OUTPUT, Score, no_score
+from quintet.core.score import ABSTAINED, EMPTY_OUTPUT, Score, no_score
 from quintet.errors import InputError, MissingField
 from quintet.runner.executors import Executor, Here, Job, Pending, Work, nothing
 from quintet.runner.plan import CHUNK_ROWS, Column, by_metric, chunks, leaves
 from quintet.runner.store import Store, key_of
+from quintet.text.abstention import abstains
 
 
 @dataclass
@@ -65,7 +66,7 @@ def run(
         for chunk, leaf_tables in _answered(chunks(items, chunk_rows), desk, executor):
             tables = {m: _table(m, chunk, leaf_tables, skip_bad) for m in groups}
             for position, item in enumerate(chunk):
-                scores = {c.label: _told(tables[c.metric][position][c.dimension], item, own) for c, own in needs}
+                scores = {c.label: _told(tables[c.metric][position][c.dimension], item, c, own) for c, own in needs}
                 scored = Scored(item, scores)
                 tally.count(scored)
                 yield scored
@@ -182,10 +183,12 @@ def _table(
     return rows
 
 
-def _told(score: Score, item: Item, needs: Sequence[str]) -> Score:
+def _told(score: Score, item: Item, column: Column, needs: Sequence[str]) -> Score:
     """A field that the question needs and that holds nothing is said; what the metric made of it is left as it is."""
     if item.example is None or score.missing or EMPTY_OUTPUT in score.flags:
         return score
+    if ABSTAINED in column.unless and abstains(item.example.output):
+        return no_score(ABSTAINED)
     empty = [f"empty {field}" for field in needs if item.example.blank(field)]
     return replace(score, flags=tuple(dict.fromkeys((*empty, *score.flags)))) if empty else score
 

@@ -1,0 +1,1 @@
+"""Retrieval-augmented answers: what the contexts hold, what the answer takes from them, whether it answers."""
