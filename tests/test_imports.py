@@ -17,7 +17,7 @@ LEVELS = [
     {"text", "io"},
     {"core"},
     {"errors"},
-    {"_install", "_version"},
+    {"_install", "_secrets", "_version"},
 ]
 FORBIDDEN = {
     "runner": {"metrics", "models", "data"},

@@ -20,10 +20,17 @@ from collections.abc import Iterable
 from typing import Any
 
 from quintet._install import install
+from quintet._secrets import masked
+
+_LONGEST_NAME = 80
+"""Of a name out of a file that is repeated in a message: a header may hold a whole text."""
 
 
 class QuintetError(Exception):
     exit_code = 1
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*(masked(each) if isinstance(each, str) else each for each in arguments))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Python would call the class with the message alone; a pool of processes waits for ever on what that raises.
@@ -36,6 +43,10 @@ def _again(kind: type[QuintetError], arguments: tuple[Any, ...]) -> QuintetError
     return error
 
 
+def shortened(name: str, most: int = _LONGEST_NAME) -> str:
+    return name if len(name) <= most else name[: most - 1] + "…"
+
+
 class UserError(QuintetError):
     exit_code = 2
 
@@ -44,7 +55,7 @@ class InputError(UserError):
     """Bad bytes, a broken line, an impossible value; `where` is a file, line or row."""
 
     def __init__(self, what: str, where: str = "", todo: str = "") -> None:
-        self.what, self.where, self.todo = what, where, todo
+        self.what, self.where, self.todo = masked(what), masked(where), masked(todo)
         line = f"{where}: {what}" if where else what
         super().__init__(f"{line}; {todo}" if todo else line)
 
@@ -61,10 +72,10 @@ class MissingField(UserError):
 class UnknownName(UserError):
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         self.kind, self.name, self.known = kind, name, tuple(known)
-        names = sorted(self.known)
-        near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+        names = sorted(shortened(one) for one in self.known)
+        near = difflib.get_close_matches(shortened(name), names, n=3, cutoff=0.5)
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names[:20]) or 'none'}"
-        super().__init__(f"unknown {kind} {name!r}; {hint}")
+        super().__init__(f"unknown {kind} {shortened(name)!r}; {hint}")
 
 
 class ModelError(UserError):

@@ -5,4 +5,4 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path.append(str(next((Path(__file__).parents[1]).rglob("service_process.py")).parent))
+sys.path += [str(Path(__file__).parent), str(next((Path(__file__).parents[1]).rglob("service_process.py")).parent)]

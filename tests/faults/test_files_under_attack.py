@@ -19,33 +19,12 @@ import time
 from pathlib import Path
 
 import pytest
+from command import METRIC, quintet, refused
 
 from quintet.errors import InputError
 from quintet.io.atomic import Target
 from quintet.io.tables import open_table
 from quintet.io.writers import open_writer
-
-METRIC = ("--metric", "response-length")
-
-
-def quintet(*arguments: str | Path, cwd: Path, **more: object) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "QUINTET_CACHE": str(cwd / "cache"), **more.pop("env", {})}  # type: ignore[dict-item]
-    done = subprocess.run(
-        [sys.executable, "-m", "quintet", *map(str, arguments)], cwd=cwd, capture_output=True, env=environment,
-        timeout=120, **more,  # type: ignore[call-overload]
-    )  # fmt: skip
-    out, err = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
-    assert "Traceback" not in err, err
-    assert "internal error" not in err, err
-    return subprocess.CompletedProcess(done.args, done.returncode, out, err)
-
-
-def refused(run: subprocess.CompletedProcess[str], *parts: str) -> None:
-    assert run.returncode == 2, (run.returncode, run.stdout, run.stderr)
-    assert run.stderr.count("\n") == 1, run.stderr
-    assert len(run.stderr) < 3000
-    for part in parts:
-        assert part in run.stderr
 
 
 def rows_of(path: Path) -> list[dict]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "jsonl", "json", "csv", "tsv", "parquet")
 SHOWN_ROWS = 20
+LONGEST_REASON = 300
 
 Out = Annotated[
     str | None, typer.Option("--out", "-o", metavar="FILE", help="Write rows here; the name's ending names the format.")
@@ -179,8 +180,11 @@ def _report(plan: Plan, shown: Sequence[Scored], summary: Summary, tally: Tally,
     view.print(summary.table())
     for name, reason in plan.left_out.items():
         view.print(f"not scored: {name}: {reason}", markup=False)
-    for reason, count in tally.reasons.items():
-        view.print(f"skipped: {screen.counted(count, 'row')}: {reason}", markup=False)
+    for kind, (count, first) in tally.reasons.items():
+        of = "" if count == 1 or kind in ("", first) else "the first: "
+        view.print(
+            f"skipped: {screen.counted(count, 'row')}: {of}{screen.shorten(first, LONGEST_REASON)}", markup=False
+        )
     done = f"{screen.counted(tally.rows, 'row')}; {screen.counted(tally.computed, 'score')} computed"
     view.print(f"{done}, {tally.known} known from before", markup=False)
     for line in dict.fromkeys(plan.signatures.values()):

@@ -16,19 +16,29 @@ from rich.progress import Task as ProgressTask
 from rich.table import Table
 from rich.text import Text
 
+from quintet._secrets import masked
 from quintet.core.blend import ADDS
 from quintet.core.item import Scored
 from quintet.core.score import Score, Span
 
 _WIDE = 120
+_LONGEST_LINE = 600
+"""Characters of a note: a file may have any number of columns, with names of any length."""
 _GAP, _ROOM, _LONG, _NUMBER = 3, 30, 18, 6
 """Blanks between columns, the least room for a line of evidence, the longest name that is not broken, a number."""
+
+
+class _Console(Console):
+    """Names of files and columns, and what servers say, cannot drive the terminal either."""
+
+    def print(self, *objects: Any, **how: Any) -> None:
+        super().print(*(visible(masked(each)) if isinstance(each, str) else each for each in objects), **how)
 
 
 def console(stderr: bool = False, wide: int = _WIDE) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     # Without a terminal there is no width to fit: a fixed one keeps output the same everywhere.
-    return Console(file=stream, width=None if stream.isatty() else wide, highlight=False, soft_wrap=False)
+    return _Console(file=stream, width=None if stream.isatty() else wide, highlight=False, soft_wrap=False)
 
 
 def plain_table(
@@ -40,7 +50,7 @@ def plain_table(
         # A name that is broken in two cannot be copied, and a number over two lines cannot be read.
         number = position in right
         table.add_column(
-            name, justify="right" if number else "left", overflow="fold", no_wrap=position in whole or number
+            visible(name), justify="right" if number else "left", overflow="fold", no_wrap=position in whole or number
         )
     for row in rows:
         table.add_row(*(cell if isinstance(cell, Text) else Text(visible(str(cell))) for cell in row))
@@ -171,7 +181,7 @@ def _sort_key(score: Score) -> tuple[bool, float]:
 
 def say_columns(line: str) -> None:
     """Which column became which field: a wrong reading must be seen before its scores are believed."""
-    console(stderr=True).print(f"columns: {line}", markup=False, soft_wrap=True)
+    console(stderr=True).print(f"columns: {shorten(line, _LONGEST_LINE)}", markup=False, soft_wrap=True)
 
 
 @contextmanager

@@ -85,7 +85,9 @@ def _read_file(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError("no such file", str(path), "give the path of a TOML file with tasks") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", str(path), "give the path of a TOML file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"not valid TOML: {error}", str(path), "see docs/tasks.md for the form") from None
 
 

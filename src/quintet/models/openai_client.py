@@ -49,7 +49,7 @@ class Settings:
         usual = cls()
         price = os.environ.get("QUINTET_OPENAI_PRICE", "0,0").partition(",")
         return cls(
-            key=os.environ.get("QUINTET_OPENAI_KEY", ""),
+            key=_key("QUINTET_OPENAI_KEY"),
             tokens=int(_number("TOKENS", usual.tokens, 64)),
             at_once=int(_number("AT_ONCE", usual.at_once, 1)),
             per_minute=_number("PER_MINUTE", 0.0, 0.0),
@@ -60,6 +60,14 @@ class Settings:
             budget=_number("BUDGET", 0.0, 0.0),
             keep=os.environ.get("QUINTET_OPENAI_CACHE", "1") != "0",
         )
+
+
+def _key(name: str) -> str:
+    """A key from a file often brings its line end; what no header can carry is refused without being shown."""
+    key = os.environ.get(name, "").strip()
+    if not (key.isascii() and key.isprintable() and " " not in key):
+        raise InputError("holds characters that no key has", name, "set it to the key alone")
+    return key
 
 
 def _number(name: str, default: float, least: float) -> float:
@@ -120,7 +128,7 @@ class Client:
         self.url, self.settings, self.usage = url.rstrip("/"), settings, Usage()
         host = urlsplit(url).hostname or ""
         self._local = host in LOOPBACK
-        self._key = settings.key or (os.environ.get("OPENAI_API_KEY", "") if host == "api.openai.com" else "")
+        self._key = settings.key or (_key("OPENAI_API_KEY") if host == "api.openai.com" else "")
         if self._key and not self._local and not url.startswith("https:"):
             raise ModelError(f"{url} would be sent a key in the clear; use https or unset QUINTET_OPENAI_KEY")
         self._sleep, self._lock, self._pace = sleep, threading.Lock(), Pace(settings.per_minute, sleep)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,10 @@ from quintet.runner.plan import CHUNK_ROWS, Column, by_metric, chunks, leaves
 from quintet.runner.store import Store, key_of
 from quintet.text.abstention import abstains
 
+KINDS = 20
+"""Reasons for which rows are counted apart."""
+_NUMBERS = re.compile(r"\d+")
+
 
 @dataclass
 class Tally:
@@ -25,19 +30,25 @@ class Tally:
     computed: int = 0
     known: int = 0
     skipped: int = 0
-    reasons: dict[str, int] = field(default_factory=dict)
+    reasons: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """By reason, numbers in it aside: how many rows, and what was said of the first."""
 
     def count(self, scored: Scored) -> None:
         self.rows += 1
         missing = [score for score in scored.scores.values() if score.missing]
         if scored.item.example is None:
-            self.skip(scored.item.problem)
+            self.skip(scored.item.kind or scored.item.problem, scored.item.problem)
         elif missing:
-            self.skip(missing[0].flags[0] if missing[0].flags else "no score")
+            reason = missing[0].flags[0] if missing[0].flags else "no score"
+            self.skip(reason, reason)
 
-    def skip(self, reason: str) -> None:
+    def skip(self, reason: str, said: str) -> None:
         self.skipped += 1
-        self.reasons[reason] = self.reasons.get(reason, 0) + 1
+        kind = _NUMBERS.sub("#", reason)
+        if kind not in self.reasons and len(self.reasons) >= KINDS:
+            kind, said = "", "other reasons"
+        count, first = self.reasons.get(kind, (0, said))
+        self.reasons[kind] = (count + 1, first)
 
 
 def run(

@@ -140,7 +140,7 @@ class DiskStore:
 
 def _read_only(path: Path) -> bool:
     """A journal is written beside the file, so the folder counts as well."""
-    folder = next(place for place in path.absolute().parents if place.exists())
+    folder = next((place for place in path.absolute().parents if place.exists()), path)
     effective = os.access in os.supports_effective_ids
     return not all(os.access(p, os.W_OK, effective_ids=effective) for p in (path, folder) if p.exists())
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from quintet._secrets import keep_secret
 from quintet.errors import InputError, MissingExtra
 from quintet.server.settings import Limits, Settings
 
@@ -73,7 +74,10 @@ def serve(
         body_seconds=body_timeout,
         header_seconds=min(_DEFAULT.header_seconds, body_timeout),
     )
-    settings = Settings(host, port, _token(token, token_file), tuple(warm or ()), limits)
+    secret = _token(token, token_file)
+    if secret is not None:
+        keep_secret(secret)
+    settings = Settings(host, port, secret, tuple(warm or ()), limits)
     settings.check()
     _check_tasks(settings.warm)
     for package in ("starlette", "uvicorn"):

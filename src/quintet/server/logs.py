@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import sys
 import time
 from typing import Any
 
+from quintet._secrets import masked
+
 
 def log(event: str, **facts: Any) -> None:
     now = time.time()
     stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03d}Z"
     line = json.dumps({"time": stamp, "event": event, **facts}, ensure_ascii=True, default=str)
-    print(line, file=sys.stderr, flush=True)
+    with contextlib.suppress(OSError, ValueError):  # nobody reads it any more: the service goes on
+        print(masked(line), file=sys.stderr, flush=True)
 
 
 class AsEvents(logging.Handler):
