@@ -10,6 +10,7 @@ DOORS = {"cli", "server", "report", "integrations", "gate"}
 LEVELS = [
     DOORS,
     {"reproduce"},
+    {"_saved"},
     {"_api", "_claims"},
     {"stats", "runner"},
     {"metrics"},

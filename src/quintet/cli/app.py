@@ -9,7 +9,20 @@ from importlib.metadata import entry_points
 import typer
 
 from quintet._version import __version__
-from quintet.cli import bench, calibrate, claims, compare, data, explain, gate, inventory, people, reproduce, score
+from quintet.cli import (
+    bench,
+    calibrate,
+    claims,
+    compare,
+    data,
+    explain,
+    gate,
+    inventory,
+    people,
+    report,
+    reproduce,
+    score,
+)
 from quintet.errors import MissingPackage
 from quintet.server import command as http
 
@@ -43,6 +56,7 @@ def _train_missing() -> None:
 _COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
     "score": (score.score, "Score every row of a file."),
     "explain": (explain.explain, "Show why one row got its scores."),
+    "report": (report.report, "The page of a scored file: charts and evidence."),
     "claims": (claims.claims, "What each output claims, and whether its source supports it."),
     "compare": (compare.compare, "Which of two or more systems is better, with tests."),
     "gate": (gate.gate, "Fail where scores fall short or have dropped: for CI."),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from quintet.errors import InputError
 
 File = Annotated[
     str,
@@ -12,6 +15,23 @@ File = Annotated[
         metavar="FILE",
         help="JSONL, JSON, CSV, TSV or Parquet, plain or .gz; - for standard input; files of lines: output=A,source=B.",
     ),
+]
+Files = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[FILE]...",
+        show_default=False,
+        help="JSONL, JSON, CSV, TSV, XLSX or Parquet, plain or .gz; several files or a pattern; - for standard input; "
+        "files of lines: output=A,source=B.",
+    ),
+]
+Output = Annotated[str | None, typer.Option("--output", metavar="TEXT", help="One text in place of FILE.")]
+Source = Annotated[str | None, typer.Option("--source", metavar="TEXT", help="With --output: its source, or @FILE.")]
+Question = Annotated[str | None, typer.Option("--question", metavar="TEXT", help="With --output: what it answers.")]
+Context = Annotated[str | None, typer.Option("--context", metavar="TEXT", help="With --output: knowledge, or @FILE.")]
+References = Annotated[
+    list[str] | None,
+    typer.Option("--reference", metavar="TEXT", help="With --output: what people wrote; may be repeated."),
 ]
 Task = Annotated[
     str | None, typer.Option("--task", "-t", metavar="NAME", help="What kind of text it is: see quintet tasks.")
@@ -65,3 +85,23 @@ def names(text: str | None) -> list[str] | None:
 
 def cache_choice(cache: str | None, no_cache: bool) -> bool | str:
     return False if no_cache else cache or True
+
+
+def one_text(output: str | None, **beside: str | list[str] | None) -> dict[str, str | list[str]] | None:
+    """The row that the command line holds itself, if any; `@FILE` stands for what the file holds."""
+    given = {field: value for field, value in beside.items() if value}
+    if output is None:
+        if given:
+            name = "reference" if "references" in given else next(iter(given))
+            raise InputError("belongs to --output", f"--{name}", "give --output TEXT too")
+        return None
+    return {"output": output, **{name: _held(v) if isinstance(v, str) else v for name, v in given.items()}}
+
+
+def _held(text: str) -> str:
+    if not text.startswith("@"):
+        return text
+    try:
+        return Path(text[1:]).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read ({error})", text[1:], "a text that begins with @ names a file") from None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quintet import _api as api
+from quintet._saved import PAGES
 from quintet.cli import options, screen
 from quintet.cli.spent import spent
 from quintet.cli.summary import Summary
@@ -22,9 +23,10 @@ from quintet.runner.plan import Plan
 from quintet.runner.run import Tally
 
 if TYPE_CHECKING:
+    from quintet.io.items import Items, ManyItems
     from quintet.report import ReportWriter
 
-FORMATS = ("table", "jsonl", "json", "csv", "tsv", "parquet")
+FORMATS = ("table", "jsonl", "json", "csv", "tsv", "parquet", "xlsx", "md")
 SHOWN_ROWS = 20
 LONGEST_REASON = 300
 
@@ -32,7 +34,8 @@ Out = Annotated[
     str | None, typer.Option("--out", "-o", metavar="FILE", help="Write rows here; the name's ending names the format.")
 ]
 Format = Annotated[
-    str | None, typer.Option("--format", "-f", metavar="NAME", help="table, jsonl, json, csv, tsv or parquet.")
+    str | None,
+    typer.Option("--format", "-f", metavar="NAME", help="table, jsonl, json, csv, tsv, parquet, xlsx, md."),
 ]
 Report = Annotated[
     str | None, typer.Option("--report", metavar="FILE", help="Write a page with charts and evidence: FILE.html.")
@@ -47,7 +50,12 @@ Engine = Annotated[
 
 
 def score(
-    file: options.File,
+    files: options.Files = None,
+    output: options.Output = None,
+    source: options.Source = None,
+    question: options.Question = None,
+    context: options.Context = None,
+    reference: options.References = None,
     task: options.Task = None,
     dims: options.Dims = None,
     metric: options.Metrics = None,
@@ -68,16 +76,27 @@ def score(
     workers: Workers = 1,
     engine: Engine = None,
 ) -> None:
-    """Scores every row of FILE; row k of the output is row k of the input."""
-    from quintet.io.items import open_items
+    """Scores every row of FILE, or one text; row k of the output is row k of the input."""
+    from quintet.io.items import files_of
     from quintet.io.writers import open_writer
 
+    text = options.one_text(output, source=source, question=question, context=context, references=reference)
+    if (text is None) == (not files):
+        what = "nothing to score" if text is None else "both a file and --output were given"
+        raise InputError(what, todo="give FILE, or --output TEXT with --source TEXT")
+    paths = files_of(files or ())
+    if out is not None and PurePath(out).suffix.lower() in PAGES:
+        if report is not None:
+            raise InputError("two pages were asked for", f"--out {out}, --report {report}", "give one of them")
+        out, report = None, out
     chosen = _format(format, out)
-    _refuse_overwriting(file, out, report, options.cache_choice(cache, no_cache), calibration, task_file)
-    if limit is not None and out is not None and _over(out, file):
+    cached = options.cache_choice(cache, no_cache)
+    _refuse_overwriting(paths, out, report, cached, calibration, task_file)
+    if limit is not None and out is not None and _over(out, paths):
         raise InputError("--limit would drop the other rows of the input", out, "name another file with --out")
-    with open_items(file, input_format, task, columns, skip_bad=skip_bad, limit=limit) as items:
-        screen.say_columns(items.columns.line())
+    with _opened(paths, text, input_format, task, columns, skip_bad, limit) as items:
+        if text is None:
+            screen.say_columns(items.line())
         plan = api.make_plan(
             task, options.names(dims), metric, items.present, model, task_file, fast=fast, calibration=calibration
         )
@@ -86,10 +105,10 @@ def score(
         executor = api.open_executor(workers, engine)
         # One after the other: what cannot be opened leaves nothing of the others behind.
         with ExitStack() as opened:
-            store = opened.enter_context(closing(api.open_store(options.cache_choice(cache, no_cache))))
+            store = opened.enter_context(closing(api.open_store(cached)))
             writer = None if chosen == "table" else opened.enter_context(open_writer(out or "-", chosen))
-            page = opened.enter_context(_page(report, plan, file) or nullcontext())
-            tick = opened.enter_context(screen.progress(_total(file, limit), "scoring"))
+            page = opened.enter_context(_page(report, plan, paths) or nullcontext())
+            tick = opened.enter_context(screen.progress(_total(paths, limit), "scoring"))
             for scored in api.stream(
                 plan, items, store, skip_bad=skip_bad, executor=executor, tally=tally, on_row=tick
             ):
@@ -101,33 +120,55 @@ def score(
                 elif len(shown) < SHOWN_ROWS:
                     shown.append(scored)
             if tally.rows == 0:
-                raise InputError("has no rows", file, "give at least one")
+                raise InputError("has no rows", ", ".join(paths), "give at least one")
             if writer is not None:
                 writer.finish()
-                if writer.replaced and out is not None and _over(out, file):
+                if writer.replaced and out is not None and _over(out, paths):
                     what = f"{writer.replaced} texts hold what {chosen} cannot write and would be lost"
                     raise InputError(what, out, "name another file with --out, best one that ends in .jsonl")
     _report(plan, shown, summary, tally, to_stdout=writer is None or out not in (None, "-"))
     if writer is not None and writer.replaced:
         note = f"{writer.replaced} characters that are no Unicode text were written as U+FFFD"
         screen.console(stderr=True).print(note, markup=False)
+    if writer is not None and writer.cut:
+        note = f"{screen.counted(writer.cut, 'text')} cut to what a cell of {chosen} holds"
+        screen.console(stderr=True).print(note, markup=False)
     if (line := spent(model)) is not None:
         screen.console(stderr=True).print(line, markup=False)
 
 
-def _page(report: str | None, plan: Plan, file: str) -> ReportWriter | None:
+def _opened(
+    paths: Sequence[str],
+    text: dict[str, str | list[str]] | None,
+    format: str | None,
+    task: str | None,
+    columns: str | None,
+    skip_bad: bool,
+    limit: int | None,
+) -> Items | ManyItems:
+    from quintet.io.items import Items, open_all
+    from quintet.io.sources import rows_from_python
+
+    if text is not None:
+        return Items(rows_from_python([text]), task, columns, skip_bad=skip_bad)
+    return open_all(paths, format, task, columns, skip_bad=skip_bad, limit=limit)
+
+
+def _page(report: str | None, plan: Plan, paths: Sequence[str]) -> ReportWriter | None:
     if report is None:
         return None
     from quintet.report import ReportWriter
 
-    return ReportWriter(report, plan, f"quintet: {PurePath(file).name}")
+    named = ", ".join(PurePath(path).name for path in paths[:3]) + (" …" if len(paths) > 3 else "")
+    return ReportWriter(report, plan, f"quintet: {named or 'one text'}")
 
 
-def _total(file: str, limit: int | None) -> int | None:
-    """Rows to come, for the time left; counted only where someone is looking."""
+def _total(paths: Sequence[str], limit: int | None) -> int | None:
+    """Rows to come, for the time left."""
     from quintet.io.items import row_count
 
-    rows = row_count(file) if sys.stderr.isatty() else None
+    counts = [row_count(path) for path in paths] or [1]
+    rows = None if None in counts else sum(count for count in counts if count is not None)
     return min((n for n in (rows, limit) if n is not None), default=None)
 
 
@@ -145,25 +186,33 @@ def _format(format: str | None, out: str | None) -> str:
     return chosen_format(out, format)
 
 
-def _over(out: str, file: str) -> bool:
-    return realpath(out) == realpath(file)
+def _over(out: str, paths: Sequence[str]) -> bool:
+    return realpath(out) in map(realpath, paths)
 
 
 def _refuse_overwriting(
-    file: str, out: str | None, report: str | None, cache: bool | str, calibration: str | None, task_file: str | None
+    paths: Sequence[str],
+    out: str | None,
+    report: str | None,
+    cache: bool | str,
+    calibration: str | None,
+    task_file: str | None,
 ) -> None:
     """Only rows may be written over the rows they were made from, and only when all is well."""
     from quintet.io.atomic import refuse_same
     from quintet.io.items import line_files
     from quintet.io.paths import cache_folder
 
-    if report is not None and PurePath(report).suffix.lower() not in ("", ".html", ".htm"):
+    if report is not None and PurePath(report).suffix.lower() not in ("", *PAGES):
         raise InputError("a report is an HTML page", report, "end its name in .html")
     store = str(cache_folder() / "results.sqlite") if cache is True else str(cache) if cache else None
     kept = {"--cache": store, "--calibration": calibration, "--task-file": task_file}
-    inputs = {f"the input ({field})": path for field, path in (line_files(file) or {"": file}).items()}
+    named = [part for file in paths for part in (line_files(file) or {"": file}).items()]
+    inputs = {f"the input ({field or path})": path for field, path in named}
     refuse_same({"--out": out, "--report": report}, kept)
     refuse_same({"--report": report}, inputs)
+    if len(paths) > 1:
+        refuse_same({"--out": out}, inputs)
 
 
 def _report(plan: Plan, shown: Sequence[Scored], summary: Summary, tally: Tally, to_stdout: bool) -> None:
@@ -177,7 +226,8 @@ def _report(plan: Plan, shown: Sequence[Scored], summary: Summary, tally: Tally,
             more = screen.counted(tally.rows - len(shown), "more row")
             view.print(f"… {more}; --out FILE writes them all", markup=False)
         view.print()
-    view.print(summary.table())
+    if tally.rows > 1:
+        view.print(summary.table())
     for name, reason in plan.left_out.items():
         view.print(f"not scored: {name}: {reason}", markup=False)
     for kind, (count, first) in tally.reasons.items():

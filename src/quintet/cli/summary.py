@@ -44,4 +44,5 @@ def _cells(values: list[float]) -> list[str]:
     if not values:
         return ["0", "–", "–"]
     low, high = mean_interval(np.asarray(values))
-    return [str(len(values)), number(float(np.mean(values))), f"{number(low)} – {number(high)}"]
+    interval = "–" if math.isnan(low) else f"{number(low)} – {number(high)}"
+    return [str(len(values)), number(float(np.mean(values))), interval]

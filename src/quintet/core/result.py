@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any
+from typing import Any, overload
 
 from quintet.core.dimension import Dimension
 from quintet.core.item import Scored
 from quintet.core.layout import Layout, score_layout
 from quintet.core.score import EMPTY_FIELDS, Score
+from quintet.errors import InputError, UnknownName
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +32,10 @@ class Column:
         return cls(label, signature, about.question, about.low, about.high, about.higher_is_better)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
+    """`result[0]` is a row, `result["consistency"]` a column, `result[:10]` a Result of the first ten rows."""
+
     rows: Sequence[Scored]
     columns: Mapping[str, Column]
     """By label: question, range, direction and signature."""
@@ -51,9 +55,29 @@ class Result:
     def __iter__(self) -> Iterator[Mapping[str, Score]]:
         return (row.scores for row in self.rows)
 
-    def __getitem__(self, column: str) -> list[float]:
-        """The values of one column; NaN where there is none."""
-        return [row.scores[column].value for row in self.rows]
+    @overload
+    def __getitem__(self, key: int) -> Mapping[str, Score]: ...
+    @overload
+    def __getitem__(self, key: slice) -> Result: ...
+    @overload
+    def __getitem__(self, key: str) -> list[float]: ...
+    def __getitem__(self, key: int | slice | str) -> Mapping[str, Score] | Result | list[float]:
+        """A row's scores by column; a Result of some rows; the values of one column, NaN where there is none."""
+        if isinstance(key, slice):
+            return replace(self, rows=self.rows[key])
+        if isinstance(key, str):
+            if key not in self.columns:
+                raise UnknownName("column of the result", key, self.columns)
+            return [row.scores[key].value for row in self.rows]
+        if not -len(self.rows) <= key < len(self.rows):
+            raise IndexError(f"there is no row {key}: the result has {len(self.rows)}")
+        return self.rows[key].scores
+
+    def __repr__(self) -> str:
+        means = ", ".join(
+            f"{label} {'–' if math.isnan(mean) else f'{mean:.3f}'}" for label, mean in self.means().items()
+        )
+        return f"Result({len(self.rows)} row{'' if len(self.rows) == 1 else 's'}: {means})"
 
     def means(self) -> dict[str, float]:
         """Mean of each column over the rows that have a score."""
@@ -69,10 +93,44 @@ class Result:
         return fragment
 
     def to_dicts(self, evidence: bool = False) -> list[dict[str, Any]]:
-        """Plain rows, ready for `pandas.DataFrame`, `polars.DataFrame` or a file."""
-        given = dict.fromkeys(name for row in self.rows for name in row.item.carried)
-        layout = row_layout(given, self.columns, evidence)
+        """Plain rows: the input's own columns, then one per score, `notes`, and `evidence` if asked for."""
+        layout = self.layout(evidence)
         return [flat_row(row, layout) for row in self.rows]
+
+    def layout(self, evidence: bool = False) -> Layout:
+        given = dict.fromkeys(name for row in self.rows for name in row.item.carried)
+        return row_layout(given, self.columns, evidence)
+
+    def to_pandas(self, evidence: bool = False) -> Any:
+        """A `pandas.DataFrame` of `to_dicts`."""
+        return _library("pandas", "to_pandas").DataFrame(self.to_dicts(evidence))
+
+    def to_polars(self, evidence: bool = False) -> Any:
+        """A `polars.DataFrame` of `to_dicts`."""
+        return _library("polars", "to_polars").DataFrame(self.to_dicts(evidence), infer_schema_length=None)
+
+    def save(self, path: str | os.PathLike[str], *, evidence: bool = False) -> None:
+        """Writes the rows in the format that the name's ending says: jsonl, json, csv, tsv, parquet, xlsx or md.
+
+        A name that ends in html gets the report. Any other ending is refused."""
+        import_module("quintet._saved").save(self, path, evidence)
+
+    def report(self, path: str | os.PathLike[str], title: str = "quintet report") -> None:
+        """Writes one HTML page with charts and the evidence behind each score."""
+        import_module("quintet.report").write_report(path, self, title=title)
+
+    def compare(self, other: Result | str | os.PathLike[str], *, tie: float = 0.0, common_only: bool = False) -> Any:
+        """This result minus `other`, a Result or a scored file, per column they share: rows are paired by id.
+
+        Gives a list of `Difference`: means, interval, p after correction, wins and losses."""
+        return import_module("quintet._saved").compare(self, other, tie=tie, common_only=common_only)
+
+
+def _library(name: str, method: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise InputError(f"{method} needs {name}, which is not installed", todo=f"run: pip install {name}") from None
 
 
 def row_layout(input_columns: Iterable[str], labels: Iterable[str], evidence: bool) -> Layout:

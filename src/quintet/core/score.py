@@ -32,7 +32,7 @@ class Span:
     """Probability that the input supports the piece, where a model was asked for it; then it is the value as well."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Score:
     value: float
     spans: tuple[Span, ...] = ()
@@ -42,6 +42,11 @@ class Score:
     """What a reader must know: empty output, no words left, a reason the value is NaN."""
     cut: Mapping[str, int] = field(default_factory=dict)
     """Tokens of a field that the model did not see."""
+
+    def __repr__(self) -> str:
+        value = "no score" if self.missing else f"{self.value:.3f}"
+        spans = f"{len(self.spans)} span{'' if len(self.spans) == 1 else 's'}" if self.spans else ""
+        return f"Score({', '.join(filter(None, [value, spans, *self.flags]))})"
 
     @property
     def missing(self) -> bool:

@@ -44,7 +44,7 @@ class Check:
     mean: float
     low: float
     high: float
-    """95 % bootstrap interval of the mean, or of the difference for a drop."""
+    """95 % bootstrap interval of the mean, or of the difference for a drop; NaN for a single row."""
     passed: bool
     before: float | None = None
     """The baseline's mean over the same examples."""
@@ -57,7 +57,8 @@ class Check:
     examples: tuple[Failing, ...] = field(default=())
 
     def to_json(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
+        plain = dataclasses.asdict(self)
+        return {key: None if isinstance(v, float) and math.isnan(v) else v for key, v in plain.items()}
 
 
 @dataclass(frozen=True, slots=True)

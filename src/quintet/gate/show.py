@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 
 from quintet.cli.screen import counted, shorten
@@ -76,8 +77,10 @@ def _cells(check: Check) -> tuple[str, ...]:
         span = f"difference {check.difference:+.3f} [{check.low:+.3f}, {check.high:+.3f}]"
         return check.dimension, f"drop ≤ {check.limit:g}", mean, span, str(check.n), f"{verdict} ({_p(check.p)})"
     sign = "≥" if check.kind == "min" else "≤"
-    span = f"[{check.low:.3f}, {check.high:.3f}]"
-    if check.passed and not (check.low >= check.limit if check.kind == "min" else check.high <= check.limit):
+    single = math.isnan(check.low)
+    span = "–" if single else f"[{check.low:.3f}, {check.high:.3f}]"
+    clear = check.low >= check.limit if check.kind == "min" else check.high <= check.limit
+    if check.passed and not clear and not single:
         verdict = "passed, but the interval holds the limit"
     return check.dimension, f"{sign} {check.limit:g}", f"{check.mean:.3f}", span, str(check.n), verdict
 

@@ -26,9 +26,11 @@ def log_result(result: Result, prefix: str = "quintet/", *, rows: bool = True) -
         values = np.array(result[column])
         values = values[np.isfinite(values)]
         if len(values):
-            low, high = mean_interval(values)
             name = _ODD.sub("_", prefix + column)
-            mlflow.log_metrics({name: float(values.mean()), f"{name}.low": low, f"{name}.high": high})
+            mlflow.log_metric(name, float(values.mean()))
+            if len(values) > 1:
+                low, high = mean_interval(values)
+                mlflow.log_metrics({f"{name}.low": low, f"{name}.high": high})
             mlflow.log_metric(f"{name}.n", len(values))
     mlflow.log_dict({"signatures": dict(result.signatures), "left_out": dict(result.left_out)}, "quintet/scores.json")
     if rows:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from glob import glob
+from itertools import chain, islice, starmap
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,10 @@ class Items:
         self.columns: ColumnMap = table.column_map(task, columns)
         self.names: tuple[str, ...] = table.columns
         self.present = {field for field in TEXT_FIELDS if getattr(self.columns, field)}
+
+    def line(self) -> str:
+        """Which column became which field."""
+        return self.columns.line()
 
     def __iter__(self) -> Iterator[Item]:
         for record in islice(self._table, self._limit):
@@ -79,6 +85,84 @@ def open_items(
 ) -> Items:
     table = open_table(line_files(path) or path, format, skip_bad=skip_bad)
     return Items(table, task, columns, skip_bad=skip_bad, limit=limit)
+
+
+class ManyItems:
+    """Several files one after the other. Each row says its `file`, and belongs to the system of that name unless its
+    file has a column of systems."""
+
+    def __init__(self, parts: Mapping[str, Items], limit: int | None = None) -> None:
+        self._parts, self._limit = parts, limit
+        self.names = tuple(dict.fromkeys(("file", *(name for items in parts.values() for name in items.names))))
+        self.present = set.intersection(*(items.present for items in parts.values()))
+        self._systems = dict(zip(parts, _short_names(list(parts)), strict=True))
+
+    def line(self) -> str:
+        lines = {path: items.columns.line() for path, items in self._parts.items()}
+        if len(set(lines.values())) == 1:
+            return f"{next(iter(lines.values()))} (in {len(lines)} files)"
+        return "; ".join(f"{path}: {line}" for path, line in lines.items())
+
+    def __iter__(self) -> Iterator[Item]:
+        return islice(chain.from_iterable(starmap(self._of, self._parts.items())), self._limit)
+
+    def _of(self, path: str, items: Items) -> Iterator[Item]:
+        for item in items:
+            example = item.example
+            if example is not None and example.system is None:
+                example = replace(example, system=self._systems[path])
+            yield replace(item, example=example, carried={"file": path, **item.carried})
+
+    def close(self) -> None:
+        for items in self._parts.values():
+            items.close()
+
+    def __enter__(self) -> ManyItems:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _short_names(paths: Sequence[str]) -> list[str]:
+    stems = [Path(path).name.partition(".")[0] for path in paths]
+    return stems if len(set(stems)) == len(stems) else list(paths)
+
+
+def files_of(given: Sequence[str]) -> list[str]:
+    """Patterns (`runs/*.jsonl`) become the files they match; a name that exists is that file whatever its signs."""
+    found: dict[str, None] = {}
+    for path in given:
+        if not any(mark in path for mark in "*?[") or Path(path).exists() or line_files(path):
+            found[path] = None
+            continue
+        matched = sorted(glob(path, recursive=True))
+        if not matched:
+            raise InputError("no file has such a name", path, "check the pattern and the folder")
+        found.update(dict.fromkeys(matched))
+    return list(found)
+
+
+def open_all(
+    paths: Sequence[str],
+    format: str | None = None,
+    task: str | None = None,
+    columns: Explicit = None,
+    *,
+    skip_bad: bool = False,
+    limit: int | None = None,
+) -> Items | ManyItems:
+    if len(paths) == 1:
+        return open_items(paths[0], format, task, columns, skip_bad=skip_bad, limit=limit)
+    opened: dict[str, Items] = {}
+    try:
+        for path in paths:
+            opened[path] = open_items(path, format, task, columns, skip_bad=skip_bad)
+    except BaseException:
+        for items in opened.values():
+            items.close()
+        raise
+    return ManyItems(opened, limit)
 
 
 def row_count(path: str) -> int | None:

@@ -111,6 +111,14 @@ def _is_numeric(cells: Sequence[Any], column: str) -> bool:
     return not strange and given > 0
 
 
+def scores_in(rows: Sequence[Mapping[str, Any]], where: str, dims: Sequence[str] | None = None) -> dict[str, None]:
+    """The columns that hold scores."""
+    try:
+        return _numeric(rows, dims)
+    except InputError as error:
+        raise InputError(error.what, f"{where}, {error.where}", error.todo) from None
+
+
 def score_columns(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, list[float]]:
     """The named columns as numbers; NaN where a cell is empty or holds none."""
     return {name: [n if (n := _number(row.get(name))) is not None else math.nan for row in rows] for name in names}

@@ -15,11 +15,21 @@ from quintet.io.streams import STDIN, UTF8_BOM, display_name, open_bytes, peek
 
 __all__ = ["FORMATS", "BadRow", "Position", "Record", "RowItem", "Table", "open_table"]
 
-FORMATS = ("jsonl", "json", "csv", "tsv", "parquet", "lines")
+FORMATS = ("jsonl", "json", "csv", "tsv", "parquet", "xlsx", "lines")
 _SUFFIXES = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".jl": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv",
-    ".parquet": "parquet", ".pq": "parquet", ".txt": "lines",
+    ".parquet": "parquet", ".pq": "parquet", ".xlsx": "xlsx", ".txt": "lines",
 }  # fmt: skip
+_UNREAD = {
+    **dict.fromkeys((".xls", ".xlsm", ".xlsb", ".ods", ".numbers"), "save it as .xlsx or .csv"),
+    **dict.fromkeys((".feather", ".arrow", ".ipc", ".orc", ".avro"), "save it as .parquet"),
+    **dict.fromkeys((".yaml", ".yml", ".toml", ".xml", ".html", ".htm", ".md"), "save the rows as .jsonl or .csv"),
+    **dict.fromkeys((".pkl", ".pickle", ".npy", ".npz", ".h5", ".hdf5", ".pt"), "save the rows as .jsonl or .parquet"),
+    **dict.fromkeys((".db", ".sqlite", ".duckdb"), "export the rows as .csv or .parquet"),
+    **dict.fromkeys((".pdf", ".doc", ".docx", ".rtf", ".odt"), "save the texts as rows of .jsonl or .csv"),
+    **dict.fromkeys((".zip", ".7z", ".xz", ".zst", ".bz2", ".lz4", ".tar"), "unpack it, or pack it as .gz"),
+}
+"""Endings whose content would be taken for something else, and what to do instead."""
 
 Path = str | os.PathLike[str]
 
@@ -34,6 +44,7 @@ def open_table(path: Path | Mapping[str, Path], format: str | None = None, *, sk
         return _lines_table(path, skip_bad)
     if format is not None and format not in FORMATS:
         raise UnknownName("input format", format, FORMATS)
+    _refuse_unread(path, format)
     format = format or _format_by_suffix(path)
     if format == "lines":
         return _lines_table({"output": path}, skip_bad)
@@ -64,6 +75,11 @@ def _open_stream(path: Path, stream: io.BufferedReader, name: str, format: str |
         return Table(name, read_jsonl(stream, name, skip_bad, not named_json), close=close)
     if format == "json":
         return Table(name, read_json(stream, name, skip_bad), close=close)
+    if format == "xlsx":
+        from quintet.io.workbook import SheetRows
+
+        sheet = SheetRows(stream, name)
+        return Table(name, sheet, sheet.columns, empty_is_missing=True, close=close)
     if format == "parquet":
         from quintet.io.parquet import ParquetRows
 
@@ -89,6 +105,17 @@ def _lines_table(files: Mapping[str, Path], skip_bad: bool) -> Table:
     )
 
 
+def _refuse_unread(path: Path, format: str | None) -> None:
+    """What no reader here understands is said by name, not by the first byte that looks wrong."""
+    text = str(path)
+    if "://" in text or text.startswith(("hf:", "s3:")):
+        todo = "download it first, or pipe it: curl -s URL | quintet score -"
+        raise InputError("is an address, and only files are read", text, todo)
+    ending = PurePath(path).suffix.lower()
+    if format is None and ending in _UNREAD:
+        raise InputError(f"{ending} files are not read", text, _UNREAD[ending])
+
+
 def _format_by_suffix(path: Path) -> str | None:
     pure = PurePath(path)
     if pure.suffix.lower() == ".gz":
@@ -110,6 +137,8 @@ def _format_by_content(stream: io.BufferedReader, name: str, expected: str | Non
         return "json"
     if head[:4] == b"PAR1":
         return "parquet"
+    if head[:4] == b"PK\x03\x04":
+        return "xlsx"
     return "tsv" if b"\t" in first else "csv"
 
 

@@ -1,6 +1,7 @@
-"""`open_writer`: rows to JSONL, CSV, TSV or Parquet, in the order given, the same bytes for the same rows.
+"""`open_writer`: rows to a file, in the order given, the same bytes for the same rows.
 
-A file appears whole or not at all. JSONL keeps every value as it is; CSV, TSV and Parquet are flat.
+A file appears whole or not at all. JSONL keeps every value as it is; CSV, TSV, Parquet and spreadsheets are flat; a
+Markdown table is for reading only.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ from quintet.errors import InputError, UnknownName
 from quintet.io.atomic import Target
 from quintet.io.cells import cell_text, json_ready, json_text, without_surrogates, writable_names
 from quintet.io.parquet_writer import ColumnTypes, write_parquet_rows
+from quintet.io.workbook import write_sheet
 
 __all__ = ["WRITE_FORMATS", "Layout", "Writer", "open_writer", "score_layout"]
 
-WRITE_FORMATS = ("jsonl", "json", "csv", "tsv", "parquet")
+WRITE_FORMATS = ("jsonl", "json", "csv", "tsv", "parquet", "xlsx", "md")
 _SUFFIXES = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".jl": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv",
-    ".parquet": "parquet", ".pq": "parquet",
+    ".parquet": "parquet", ".pq": "parquet", ".xlsx": "xlsx", ".md": "md",
 }  # fmt: skip
 _ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,7}\Z")
 _PACKED = (".xz", ".zst", ".bz2", ".zip", ".lz4", ".7z")
@@ -43,7 +45,9 @@ class Writer(ABC):
         self.rows = 0
         self._finished = False
         self.replaced = 0
-        """Texts in which a lone surrogate had to be replaced by U+FFFD (CSV, TSV, Parquet)."""
+        """Texts in which a lone surrogate had to be replaced by U+FFFD (all but JSON)."""
+        self.cut = 0
+        """Texts longer than a cell of the format holds."""
 
     def write(self, row: Mapping[str, Any]) -> None:
         self.rows += 1
@@ -175,12 +179,46 @@ class ParquetWriter(FlatWriter):
         self._laid_down.close()
 
 
+class SheetWriter(FlatWriter):
+    def _end(self) -> None:
+        self.replaced, self.cut = write_sheet(self._read_back(), list(self._names), self._target.stream)
+        self._laid_down.close()
+
+
+class MarkdownWriter(FlatWriter):
+    """A table for reading: long texts are cut, and no text can break out of its cell."""
+
+    longest = 300
+
+    def _end(self) -> None:
+        names = list(self._names)
+        if names:
+            self._put([self._cell(name) for name in writable_names(names)])
+            self._put(["---"] * len(names))
+        for row in self._read_back():
+            self._put([self._cell(cell_text(row.get(name))) for name in names])
+        self._laid_down.close()
+
+    def _put(self, cells: list[str]) -> None:
+        self._target.stream.write(("| " + " | ".join(cells) + " |\n").encode("utf-8"))
+
+    def _cell(self, text: str) -> str:
+        clean, replaced = without_surrogates(" ".join(text.split()))
+        self.replaced += replaced
+        if len(clean) > self.longest:
+            self.cut += 1
+            clean = clean[: self.longest - 1] + "…"
+        return "".join(f"&#{ord(c)};" if c in "\\`*_[]<>|~&" else c for c in clean)
+
+
 _WRITERS: dict[str, Callable[[Target, Sequence[str] | None, Mapping[str, int]], Writer]] = {
     "jsonl": JsonlWriter,
     "json": JsonWriter,
     "csv": CsvWriter,
     "tsv": TsvWriter,
     "parquet": ParquetWriter,
+    "xlsx": SheetWriter,
+    "md": MarkdownWriter,
 }
 
 

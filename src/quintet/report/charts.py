@@ -53,20 +53,25 @@ def means_chart(summary: ColumnSummary) -> str:
     marks = [_axis(ticks(low, high), x, 6, height - 24, height - 8)]
     for place, (name, estimate) in enumerate(rows):
         marks.append(_mean_row(name, estimate, x, 18 + place * _ROW))
-    spoken = "; ".join(f"{name} {number(e.mean)} ({number(e.low)} to {number(e.high)})" for name, e in rows[:12])
+    spoken = "; ".join(
+        f"{name} {number(e.mean)}" + (f" ({number(e.low)} to {number(e.high)})" if e.n > 1 else "")
+        for name, e in rows[:12]
+    )
     return _svg(_WIDTH, height, f"Mean {summary.column.label} by system: {spoken}", marks, "means")
 
 
 def _mean_row(name: str, estimate: Estimate, x: Scale, y: float) -> str:
     shown = name if len(name) <= 19 else name[:18] + "…"
+    half = f"±{number((estimate.high - estimate.low) / 2)}" if estimate.n > 1 else ""
     return (
         f'<g class="mean"><title>{escape(name)}: {number(estimate.mean)} '
-        f"({number(estimate.low)} to {number(estimate.high)}), n = {estimate.n}</title>"
+        + (f"({number(estimate.low)} to {number(estimate.high)}), " if estimate.n > 1 else "")
+        + f"n = {estimate.n}</title>"
         f'<text x="{_NAMES - 12}" y="{y + 4}" text-anchor="end">{escape(shown)}</text>'
         f'<line class="whisker" x1="{x(estimate.low):.1f}" x2="{x(estimate.high):.1f}" y1="{y}" y2="{y}"/>'
         f'<circle class="dot" cx="{x(estimate.mean):.1f}" cy="{y}" r="4.5"/>'
         f'<text class="figure" x="{_WIDTH - 4}" y="{y + 4}" text-anchor="end">{number(estimate.mean)}'
-        f'<tspan class="soft" dx="5">±{number((estimate.high - estimate.low) / 2)}</tspan></text></g>'
+        f'<tspan class="soft" dx="5">{half}</tspan></text></g>'
     )
 
 

@@ -24,12 +24,16 @@ def _summary_row(summary: ColumnSummary) -> str:
     found = summary.overall
     missing = f' <span class="warn">{summary.missing} missing</span>' if summary.missing else ""
     lower = "" if summary.column.higher_is_better else ' <span class="soft">(lower is better)</span>'
+
+    def interval(between: str) -> str:
+        return f"{number(found.low)}{between}{number(found.high)}" if found.n > 1 else "–"
+
     question = f'<div class="soft">{escape(summary.column.question)}</div>' if summary.column.question else ""
     return (
         f'<tr><th scope="row">{escape(summary.column.label)}{lower}{question}</th>'
         f'<td class="n big">{number(found.mean)}<span class="narrow" aria-hidden="true">'
-        f"{number(found.low)}–{number(found.high)}</span></td>"
-        f'<td class="n">{number(found.low)} to {number(found.high)}</td>'
+        f"{interval('–')}</span></td>"
+        f'<td class="n">{interval(" to ")}</td>'
         f"<td>{sparkline(summary)}</td>"
         f'<td class="n">{found.n:,}{missing}</td></tr>'
     )

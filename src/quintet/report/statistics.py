@@ -24,7 +24,7 @@ MOST_SYSTEMS = 24
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean and its 95 % bootstrap interval."""
+    """A mean and its 95 % bootstrap interval; a single value has none, and is shown alone."""
 
     n: int
     mean: float
@@ -49,7 +49,7 @@ def estimate(values: Array) -> Estimate:
     known = values[np.isfinite(values)]
     if not len(known):
         return Estimate(0, math.nan, math.nan, math.nan)
-    low, high = mean_interval(known)
+    low, high = mean_interval(known) if len(known) > 1 else (float(known[0]), float(known[0]))
     return Estimate(len(known), float(known.mean()), low, high)
 
 

@@ -95,9 +95,9 @@ _DRAWS_IN_ALL = 50_000_000
 
 
 def mean_interval(values: NDArray[np.float64], confidence: float = 0.95, seed: int = 0) -> tuple[float, float]:
-    """Percentile bootstrap over items; one value has no interval but itself."""
+    """Percentile bootstrap over items; NaN for a single value, which says nothing of how others would spread."""
     n = len(values)
-    if n == 0:
+    if n < 2:
         return float("nan"), float("nan")
     values = np.sort(values)  # the same values in another order get the same interval
     resamples = max(100, min(RESAMPLES, _DRAWS_IN_ALL // n))

@@ -1,0 +1,181 @@
+"""Results and files: a Result written in any format, a scored file read back as one, two of them compared."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from quintet._api import load
+from quintet.core.dimension import Dimension
+from quintet.core.example import Example
+from quintet.core.item import Item, Scored
+from quintet.core.result import Column, Result
+from quintet.core.score import Score
+from quintet.core.task import read_tasks
+from quintet.errors import InputError, QuintetError, UnknownName
+from quintet.io.items import open_items
+from quintet.io.score_rows import read_score_rows, score_columns, scores_in
+
+if TYPE_CHECKING:
+    from quintet.stats.compare import Difference
+
+PAGES = (".html", ".htm")
+_OURS = ("notes", "evidence", "raw")
+
+
+def save(result: Result, path: str | os.PathLike[str], evidence: bool = False) -> None:
+    if PurePath(path).suffix.lower() in PAGES:
+        result.report(path)
+        return
+    from quintet.core.result import flat_row
+    from quintet.io.writers import open_writer
+
+    layout = result.layout(evidence)
+    with open_writer(path) as writer:
+        for row in result.rows:
+            writer.write(flat_row(row, layout))
+
+
+def read_scored(
+    path: str,
+    dims: Sequence[str] | None = None,
+    *,
+    task: str | None = None,
+    columns: Mapping[str, str] | str | None = None,
+) -> Result:
+    """A file that was scored before, as a Result: its scores, and the evidence where it was written beside them."""
+    rows = read_score_rows(path)
+    if not rows:
+        raise InputError("has no rows", path)
+    names = _columns_of(rows, dims, path)
+    values = score_columns(rows, list(names.values()))
+    stored = [_plain(row.get("evidence")) for row in rows]
+    scored = []
+    for place, (row, item) in enumerate(zip(rows, _items(path, rows, task, columns, set(names.values())), strict=True)):
+        evidence, notes = stored[place], _plain(row.get("notes"))
+        scores = {
+            label: _score(values[column][place], evidence, notes, label, f"{path}, row {place + 1}")
+            for label, column in names.items()
+        }
+        scored.append(Scored(item, scores))
+    about = {label: meaning(label, task) for label in names}
+    described = {label: Column.of(label, f"as stored in {PurePath(path).name}", about[label]) for label in names}
+    return Result(scored, described)
+
+
+def compare(
+    result: Result, other: Result | str | os.PathLike[str], *, tie: float = 0.0, common_only: bool = False
+) -> list[Difference]:
+    from quintet.stats.compare import System
+    from quintet.stats.compare import compare as compare_systems
+
+    before = other if isinstance(other, Result) else read_scored(os.fspath(other))
+    shared = [label for label in result.columns if label in before.columns]
+    if not shared:
+        theirs, ours = ", ".join(before.columns), ", ".join(result.columns)
+        raise InputError(f"the results share no column ({ours} here, {theirs} there)")
+    names = ("this", "other") if isinstance(other, Result) else ("this", PurePath(os.fspath(other)).stem)
+    pairs = zip(names, (result, before), strict=True)
+    systems = [System(name, {label: one[label] for label in shared}, ids_of(one)) for name, one in pairs]
+    down = [label for label in shared if not result.columns[label].higher_is_better]
+    return compare_systems(systems, shared, lower_is_better=down, tie=tie, common_only=common_only)
+
+
+def ids_of(result: Result) -> list[str]:
+    """The rows' ids; the number of a row that has none."""
+    examples = [row.item.example for row in result.rows]
+    return [example.id if example and example.id else str(k) for k, example in enumerate(examples, 1)]
+
+
+def meaning(label: str, task: str | None = None) -> Dimension:
+    """What a column of that name asks: of the task, of all tasks that agree on it, or of the metric so called."""
+    return _known(label, task) or Dimension(label, "", low=-math.inf, high=None)
+
+
+def _known(label: str, task: str | None = None) -> Dimension | None:
+    tasks = read_tasks()
+    named = [tasks[task]] if task in tasks else list(tasks.values())
+    found = [one.dimensions[label] for one in named if label in one.dimensions]
+    if found:
+        first = found[0]
+        about = next((d for d in _dimensions(first.metric or "") if d.name in (first.of, label)), first.dimension)
+        return about if len({one.dimension.question for one in found}) == 1 else replace(about, question="")
+    name, _, part = label.partition("/")
+    dimensions = _dimensions(name)
+    return next((d for d in dimensions if d.name == part), dimensions[0] if dimensions else None)
+
+
+def _dimensions(metric: str) -> tuple[Dimension, ...]:
+    try:
+        return load(metric).dimensions
+    except QuintetError:
+        return ()
+
+
+def _columns_of(rows: Sequence[Mapping[str, Any]], dims: Sequence[str] | None, path: str) -> dict[str, str]:
+    """Label to column: what the evidence names, else every column of numbers."""
+    present = dict.fromkeys(name for row in rows for name in row)
+    evidence = next((e for row in rows if isinstance(e := _plain(row.get("evidence")), Mapping)), {})
+    labels = [label for label in evidence if label in present]
+    if not labels:
+        numbers = list(scores_in(rows, path, dims))
+        # Beside scores there may be other numbers: what people said, lengths, prices.
+        labels = [label for label in numbers if dims or _known(label)] or numbers
+    for name in dims or ():
+        if name not in labels:
+            raise UnknownName(f"column of scores in {path}", name, labels)
+    if not labels:
+        raise InputError("no column holds scores", path, "score it first: quintet score FILE --task NAME --out SCORED")
+    prefixed = {label: f"quintet.{label}" for label in labels if f"quintet.{label}" in present}
+    return {label: prefixed.get(label, label) for label in dims or labels}
+
+
+def _items(
+    path: str, rows: Sequence[Mapping[str, Any]], task: str | None, columns: Any, scores: set[str]
+) -> list[Item]:
+    """The texts, where columns of texts are there; a file of ids and scores has none."""
+    carried = [{k: v for k, v in row.items() if k not in scores and k not in _OURS} for row in rows]
+    try:
+        with open_items(path, None, task, columns, skip_bad=True) as items:
+            examples = [item.example for item in items]
+            problems = [row.get("notes") for row in rows]
+    except InputError:
+        if columns is not None:
+            raise
+        examples, problems = [Example("", id=str(row["id"])) for row in rows], [None for _ in rows]
+    found = []
+    for example, problem, own in zip(examples, problems, carried, strict=True):
+        told = _plain(problem)
+        found.append(Item(example, "" if example else str((told or ["no output"])[0]), own))
+    return found
+
+
+def _score(value: float, evidence: Any, notes: Any, label: str, where: str) -> Score:
+    stored = evidence.get(label) if isinstance(evidence, Mapping) else None
+    if isinstance(stored, Mapping):
+        try:
+            return Score.from_json(stored)
+        except (KeyError, TypeError, IndexError, AttributeError):
+            raise InputError(f"the evidence of {label} is not as quintet writes it", where) from None
+    told = [str(note) for note in notes] if isinstance(notes, list) else []
+    return Score(value, flags=tuple(note.removeprefix(f"{label}: ") for note in told if _is_of(note, label)))
+
+
+def _is_of(note: str, label: str) -> bool:
+    """A note that names a column is of that one; others are of all."""
+    return note.startswith(f"{label}: ") or ": " not in note
+
+
+def _plain(stored: Any) -> Any:
+    """A cell of CSV holds lists and objects as JSON."""
+    if not isinstance(stored, str):
+        return stored
+    try:
+        return json.loads(stored)
+    except ValueError:
+        return None
