@@ -83,8 +83,13 @@ def _open_stream(path: Path, stream: io.BufferedReader, name: str, format: str |
     if format == "parquet":
         from quintet.io.parquet import ParquetRows
 
-        batches = ParquetRows(stream, name)
-        return Table(name, batches, batches.columns, close=close)
+        batches = ParquetRows(stream, name, skip_bad)
+
+        def close_both() -> None:
+            batches.close()
+            close()
+
+        return Table(name, batches, batches.columns, close=close_both)
     rows = CsvRows(stream, name, _delimiter(stream, name, format), skip_bad)
     return Table(name, rows, rows.columns, empty_is_missing=True, close=close)
 
