@@ -20,7 +20,12 @@ def metrics(json_: AsJson = False) -> None:
     """Every metric: what it needs, its range and direction, its model, its paper."""
     from quintet.metrics import metrics as registry
 
-    rows = [_metric_row(entry.name, entry.summary, entry.build()) for entry in registry]
+    rows = []
+    for entry in registry:
+        try:
+            rows.append(_metric_row(entry.name, entry.summary, entry.build()))
+        except QuintetError as error:  # of another package, and broken: the others are there all the same
+            typer.echo(str(error), err=True)
     if json_:
         typer.echo(json.dumps(rows, indent=1))
         return

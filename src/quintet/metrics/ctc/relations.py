@@ -25,9 +25,12 @@ DEFAULT_MODELS = {"E": "bundled:gte-small", "D": "bundled:evaluator", "R": "bund
 the bundled evaluator lends the head that comes nearest: a probability, never a sum."""
 
 FactForm = Literal["plain", "lines", "persona", "prefix", "trained"]
-"""How a fact is written before it is aligned with. trained: plain for E, lines for D and R, prefix in mode paper; plain:
-as it stands (the package); lines: each line after `fact: `, none at all as `nofact` (Topical-Chat training data); persona: each line
-after `your persona: `; prefix: one `fact: ` before everything but a persona (the paper's test script)."""
+"""How a fact is written before it is aligned with.
+
+trained: plain for E, lines for D and R, prefix in mode paper. plain: as it stands (the package). lines: each line after
+`fact: `, none at all as `nofact` (Topical-Chat training data). persona: each line after `your persona: `. prefix: one
+`fact: ` before everything but a persona (the paper's test script).
+"""
 
 LINE_PREFIX: Mapping[FactForm, str] = {"lines": "fact: ", "persona": "your persona: "}
 WHOLE_PREFIX: Mapping[FactForm, str] = {"prefix": "fact: "}
