@@ -447,18 +447,18 @@ def write_page(text: str, path: Path) -> None:
 
 
 def repeat_figures(records: Sequence[Record], path: Path) -> None:
-    """docs/choosing.md repeats full, fast and people of some rows: `| task | dimension | SET DIMENSION | … |`."""
+    """README.md and docs/choosing.md repeat full, fast and people of some rows: `| … | … | SET DIMENSION | … |`."""
     found: Found = {(r.set, r.dimension, r.metric): r for r in records}
     people = {(r.set, r.dimension): r for r in records if r.kind == "ceiling"}
     lines = path.read_text(encoding="utf-8").splitlines()
     for place, line in enumerate(lines):
         cells = [cell.strip() for cell in line.strip("|").split("|")]
-        name, _, dimension = cells[2].rpartition(" ") if len(cells) == 6 else ("", "", "")
+        name, _, dimension = cells[2].rpartition(" ") if len(cells) >= 6 else ("", "", "")
         if (name, dimension, FULL) in found:
             fast, ceiling = _value(found.get((name, dimension, FAST)), False), people.get((name, dimension))
             full = _value(found[name, dimension, FULL])
-            ends = f"{full} | {fast} | {'' if ceiling is None else decimal(ceiling.spearman)}"
-            lines[place] = f"| {cells[0]} | {cells[1]} | {cells[2]} | {ends} |"
+            people_agree = "" if ceiling is None else decimal(ceiling.spearman)
+            lines[place] = "| " + " | ".join([*cells[:3], full, fast, people_agree, *cells[6:]]) + " |"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
@@ -543,7 +543,8 @@ def main() -> None:
     write_page(details(records, changes, signed), Path(given.details))
     if tested:
         log_look(given.look, tested, records)
-        repeat_figures(records, ROOT / "docs" / "choosing.md")
+        for page in (ROOT / "README.md", ROOT / "docs" / "choosing.md"):
+            repeat_figures(records, page)
 
 
 if __name__ == "__main__":
