@@ -1,7 +1,7 @@
 """The reader on ONNX Runtime: a context is read once, and every claim about it reads the context and itself.
 
-A row holds one context and its claims. A claim sees the context and itself alone, so its answer does not depend on the
-claims beside it, and rows never hold two contexts, so nothing depends on the batch.
+A context sees itself alone, so what its tokens become is kept for the next claims about it (a document with many
+outputs is read once). A claim sees the context and itself alone, so its answer does not depend on the claims beside it.
 """
 
 from __future__ import annotations
@@ -26,11 +26,13 @@ from quintet.models.subwords import Pieces, Subwords
 CONTEXT = 380
 """Sub-words of a context that are read; whoever asks chooses passages that fit."""
 CLAIM = 120
-ROW = 640
-"""Sub-words of a row: more claims than fit go into the next row, with their context."""
+ROW = 384
+"""Sub-words of claims that are read at once."""
 HIDDEN = 32
 """The bucket of a token that is not seen; MPNet has 32 buckets of distances (0 to 31)."""
 REMEMBERED = 4096
+CONTEXTS = 6
+"""Contexts that are kept as read: about 75 kB a token."""
 
 
 class OnnxReader:
@@ -43,6 +45,7 @@ class OnnxReader:
         self._session: Any = None
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[str, tuple[str, ...]], tuple[Reading, ...]] = OrderedDict()
+        self._read_before: OrderedDict[tuple[int, ...], dict[str, NDArray[np.float32]]] = OrderedDict()
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
         return [len(self._subwords.split(text)) for text in texts]
@@ -64,12 +67,12 @@ class OnnxReader:
         head = [self._start, *whole.ids[: self.max_tokens].tolist(), self._end]
         found: list[Reading] = []
         row: list[Pieces] = []
-        size = len(head)
+        size = 0
         for pieces in own:
             wanted = min(len(pieces), CLAIM) + 2
             if row and size + wanted > ROW:
                 found += self._run(head, row)
-                row, size = [], len(head)
+                row, size = [], 0
             row.append(pieces)
             size += wanted
         found += self._run(head, row) if row else []
@@ -77,7 +80,7 @@ class OnnxReader:
         return tuple(reading.with_cut(cut) for reading in found) if cut else tuple(found)
 
     def _run(self, head: list[int], row: Sequence[Pieces]) -> list[Reading]:
-        ids, places, claims, starts = list(head), list(range(len(head))), [0] * len(head), []
+        ids, places, claims, starts = [], [], [], []
         for number, pieces in enumerate(row, 1):
             own = pieces.ids[:CLAIM].tolist()
             starts.append(len(ids))
@@ -85,11 +88,39 @@ class OnnxReader:
             places += range(len(head), len(head) + len(own) + 2)
             claims += [number] * (len(own) + 2)
         at, of = np.array(places, np.int64), np.array(claims, np.int64)
-        seen = (of[None, :] == 0) | (of[:, None] == of[None, :])
-        buckets = np.where(seen, distance_buckets(at), HIDDEN)
-        given = {"ids": np.array(ids, np.int64), "places": at, "buckets": buckets}
+        before = np.arange(len(head), dtype=np.int64)
+        seen = np.where(of[:, None] == of[None, :], distance_buckets(at, at), HIDDEN)
+        given = {
+            "ids": np.array(ids, np.int64),
+            "places": at,
+            "buckets": np.concatenate([distance_buckets(at, before), seen], axis=1),
+            **self._context(head),
+        }
         outputs = self._opened().run(["outputs"], given)[0]
         return [self._reading(outputs, start, pieces) for start, pieces in zip(starts, row, strict=True)]
+
+    def _context(self, head: list[int]) -> dict[str, NDArray[np.float32]]:
+        """What each layer keeps of a context."""
+        key = tuple(head)
+        with self._lock:
+            found = self._read_before.get(key)
+        if found is not None:
+            return found
+        session = self._opened()
+        at = np.arange(len(head), dtype=np.int64)
+        names = [one.name for one in session.get_inputs() if one.name.startswith("past_")]
+        heads, _, width = session.get_inputs()[-1].shape
+        nothing = np.zeros((heads, 0, width), np.float32)
+        given = {"ids": np.array(head, np.int64), "places": at, "buckets": distance_buckets(at, at)}
+        kept = session.run(
+            [name.replace("past_", "new_") for name in names], {**given, **dict.fromkeys(names, nothing)}
+        )
+        found = dict(zip(names, kept, strict=True))
+        with self._lock:
+            self._read_before[key] = found
+            while len(self._read_before) > CONTEXTS:
+                self._read_before.popitem(last=False)
+        return found
 
     def _reading(self, outputs: NDArray[np.float32], start: int, pieces: Pieces) -> Reading:
         logits = outputs[start].astype(np.float64)
@@ -115,10 +146,12 @@ class OnnxReader:
             return self._session
 
 
-def distance_buckets(places: NDArray[np.int64], buckets: int = 32, furthest: int = 128) -> NDArray[np.int64]:
+def distance_buckets(
+    places: NDArray[np.int64], seen: NDArray[np.int64], buckets: int = 32, furthest: int = 128
+) -> NDArray[np.int64]:
     """MPNet's buckets of relative positions (as T5's): half for each direction, exact up to 8, then logarithmic."""
     half, exact = buckets // 2, buckets // 4
-    offset = places[None, :] - places[:, None]
+    offset = seen[None, :] - places[:, None]
     distance = np.abs(offset)
     wide = exact + (
         np.log(np.maximum(distance, 1).astype(np.float32) / exact) / math.log(furthest / exact) * (half - exact)

@@ -57,6 +57,20 @@ class Passages:
     def about(self, claims: Sequence[str], budget: int = BUDGET) -> str:
         return " ".join(self.sentences[index] for index in self.chosen(claims, budget))
 
+    def windows(self, budget: int = BUDGET) -> tuple[str, ...]:
+        """The beginning and the end, each as many sentences as fit; they overlap where the text is short of twice the
+        budget. Claims about a text that share a window share its reading."""
+        first = next((at for at in range(1, len(self.sizes)) if sum(self.sizes[: at + 1]) > budget), len(self.sizes))
+        last = next((at for at in range(len(self.sizes)) if sum(self.sizes[at:]) <= budget), len(self.sizes) - 1)
+        return (" ".join(self.sentences[:first]), " ".join(self.sentences[min(first, last) :]))
+
+    def window_of(self, claim: str, budget: int = BUDGET) -> int:
+        """Which of the windows has most of the sentences that share most with the claim."""
+        windows = self.windows(budget)
+        near = [self.sentences[at] for at in self.ranked(claim)[:3]]
+        shares = [sum(weight for weight, text in zip((3, 2, 1), near, strict=False) if text in own) for own in windows]
+        return int(shares[1] > shares[0])
+
     @cached_property
     def centrality(self) -> tuple[float, ...]:
         """How much of each sentence's rare words other sentences share, the largest 1."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -63,12 +64,18 @@ class _Writer:
     def norm(self, x: str, name: str) -> str:
         return self.graph.norm(x, self.plain(f"{name}.weight"), self.plain(f"{name}.bias"), 1e-5)
 
-    def layer(self, x: str, name: str, bias: str) -> str:
-        graph, heads = self.graph, self.shape.heads
+    def layer(self, x: str, number: int, bias: str) -> str:
+        """Tokens look at what was read before them (`past_key.N`, `past_value.N`: the context, for claims) and at
+        themselves."""
+        graph, heads, name = self.graph, self.shape.heads, f"layers.{number}"
         each = self.shape.width // heads
         every = graph.node("Reshape", self.linear(rounded(graph, x), f"{name}.qkv"), graph.whole([-1, 3, heads, each]))
         three = graph.node("Transpose", every, perm=[1, 2, 0, 3])
-        query, key, value = (graph.node("Gather", three, graph.whole(at), axis=0) for at in range(3))
+        query = graph.node("Gather", three, graph.whole(0), axis=0)
+        key, value = (
+            graph.node("Concat", f"past_{kind}.{number}", self.own(three, at, f"new_{kind}.{number}"), axis=1)
+            for at, kind in ((1, "key"), (2, "value"))
+        )
         turned = graph.node("Transpose", key, perm=[0, 2, 1])
         scores = graph.node("Mul", graph.node("MatMul", query, turned), graph.real(each**-0.5))
         shares = graph.node("Softmax", graph.node("Add", scores, bias), axis=-1)
@@ -77,6 +84,9 @@ class _Writer:
         x = self.norm(graph.node("Add", x, self.linear(rounded(graph, seen), f"{name}.mix")), f"{name}.mix_norm")
         wide = graph.node("Gelu", self.linear(rounded(graph, x), f"{name}.widen"), domain=MICROSOFT)
         return self.norm(graph.node("Add", x, self.linear(rounded(graph, wide), f"{name}.narrow")), f"{name}.norm")
+
+    def own(self, three: str, at: int, name: str) -> str:
+        return self.graph.node("Gather", three, self.graph.whole(at), axis=0, name=name)
 
     def write(self, path: Path) -> None:
         graph = self.graph
@@ -89,11 +99,16 @@ class _Writer:
             raise ValueError(f"{len(distances) - 1} buckets of distances; the product knows {HIDDEN}")
         bias = graph.node("Transpose", graph.node("Gather", graph.real(distances), "buckets"), perm=[2, 0, 1])
         for layer in range(self.shape.layers):
-            x = self.layer(x, f"layers.{layer}", bias)
+            x = self.layer(x, layer, bias)
         head = graph.node("MatMul", x, graph.real(self.plain("head.weight").T))
         graph.node("Add", head, graph.real(self.plain("head.bias")), name="outputs")
-        inputs = {"ids": ("tokens",), "places": ("tokens",), "buckets": ("tokens", "tokens")}
-        graph.save(path, inputs, {"outputs": ("tokens", len(OUTPUTS))})
+        inputs: dict[str, Any] = {"ids": ("tokens",), "places": ("tokens",), "buckets": ("tokens", "seen")}
+        outputs: dict[str, Any] = {"outputs": ("tokens", len(OUTPUTS))}
+        each = self.shape.width // self.shape.heads
+        kept = [f"{kind}.{layer}" for layer in range(self.shape.layers) for kind in ("key", "value")]
+        inputs |= {f"past_{name}": (self.shape.heads, "before", each) for name in kept}
+        outputs |= {f"new_{name}": (self.shape.heads, "tokens", each) for name in kept}
+        graph.save(path, inputs, outputs)
 
 
 def trained(path: Path) -> dict[str, Tensor]:

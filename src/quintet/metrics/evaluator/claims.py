@@ -117,8 +117,29 @@ class Source:
     ends: str = ""
     """Read after every passage: the question that was asked, the last turns."""
 
-    def context(self, claims: Sequence[str], words: int = BUDGET) -> str:
-        return (self.passages.about(claims, words) + self.ends).lstrip("\n")
+    def passages_for(self, claims: Sequence[str], words: int = BUDGET) -> list[tuple[str, list[int]]]:
+        """Contexts, each with the claims (by number) that are read with it."""
+        every = list(range(len(claims)))
+        if sum(self.passages.sizes) <= words:
+            return [(self._ended(" ".join(self.passages.sentences)), every)]
+        if sum(self.passages.sizes) <= 2 * words:
+            of = [self.passages.window_of(claim, words) for claim in claims]
+            windows = enumerate(self.passages.windows(words))
+            return [(self._ended(text), [at for at in every if of[at] == n]) for n, text in windows if n in of]
+        batches = [every[at : at + TOGETHER] for at in range(0, len(every), TOGETHER)]
+        return [(self._ended(self.passages.about([claims[at] for at in own], words)), own) for own in batches]
+
+    def elsewhere(self, claim: str, words: int = BUDGET) -> str:
+        """Another context for a claim that found no support in its own; empty where all was read."""
+        size = sum(self.passages.sizes)
+        if size <= words:
+            return ""
+        if size <= 2 * words:
+            return self._ended(self.passages.windows(words)[1 - self.passages.window_of(claim, words)])
+        return self._ended(self.passages.about([claim], words))
+
+    def _ended(self, text: str) -> str:
+        return (text + self.ends).lstrip("\n")
 
 
 def source_of(text: str, field: str, ends: str = "") -> Source:
@@ -151,34 +172,34 @@ def odds(chance: float) -> float:
 def judge_claims(
     reader: Reader, source: Source, pieces: Sequence[Piece], words: int = BUDGET, again: bool = True, beside: str = ""
 ) -> list[Judged]:
-    """A source of at most `words` is read whole. Of a longer one each few claims get the passage that matters to them;
-    `again`: a claim that finds no support there is held against the passage of its own.
+    """A source of at most `words` is read whole, one of twice that as two windows, each claim with the window that
+    shares more with it; of a longer one each few claims get the passage that matters to them. `again`: a claim that
+    finds no support there is held against the other window, or against the passage of its own.
 
     `beside`: a text that is read with the first claims; what is said of it comes last.
     """
     texts = [piece.text for piece in pieces]
-    whole = sum(source.passages.sizes) <= words
-    together = max(1, len(texts) if whole else TOGETHER)
-    asked = [(source.context(own, words), tuple(own)) for own in _batches(texts, together)]
+    groups = source.passages_for(texts, words)
+    asked = [(context, tuple(texts[at] for at in own)) for context, own in groups]
     alone = texts == [beside]
     if beside and not alone:
         asked[0] = (asked[0][0], (*asked[0][1], beside))
-    first, *others = reader.read(asked)
-    extra = first[-1:] if beside else ()
-    readings = [*(first if alone or not beside else first[:-1]), *(reading for own in others for reading in own)]
-    if again and not whole and len(texts) > 1:
-        doubted = [at for at, reading in enumerate(readings) if reading.supported < 0.5]
-        second = reader.read([(source.context([texts[at]], words), (texts[at],)) for at in doubted])
-        for at, (reading,) in zip(doubted, second, strict=True):
+    found = reader.read(asked)
+    extra = found[0][-1:] if beside else ()
+    readings, read_in = {}, {}
+    for (context, own), said in zip(groups, found, strict=True):
+        for at, reading in zip(own, said, strict=False):  # one more was read where there is `beside`
+            readings[at], read_in[at] = reading, context
+    if again:
+        others = {at: source.elsewhere(texts[at], words) for at, one in readings.items() if one.supported < 0.5}
+        others = {at: context for at, context in others.items() if context not in ("", read_in[at])}
+        second = reader.read([(context, (texts[at],)) for at, context in others.items()])
+        for at, (reading,) in zip(others, second, strict=True):
             if reading.supported > readings[at].supported:
                 readings[at] = reading
     nearest = [source.passages.ranked(text)[0] if source.passages.sentences else None for text in texts]
-    judged = [Judged(*one) for one in zip(pieces, readings, nearest, strict=True)]
+    judged = [Judged(piece, readings[at], near) for at, (piece, near) in enumerate(zip(pieces, nearest, strict=True))]
     return [*judged, *(Judged(Piece(beside, 0, len(beside)), reading, None) for reading in extra)]
-
-
-def _batches(texts: Sequence[str], size: int) -> list[Sequence[str]]:
-    return [texts[at : at + size] for at in range(0, len(texts), size)]
 
 
 def evidence(output: Output, source: Source, judged: Sequence[Judged]) -> tuple[Span, ...]:
