@@ -191,8 +191,8 @@ def another(value: Any, hint: Any) -> Any:
         return value
     if isinstance(value, tuple):
         return (*value, "x")
-    if value == "overall":
-        return "relevance"  # a quality that is none is refused
+    if value in ("overall", "rouge-l"):
+        return {"overall": "relevance", "rouge-l": "rouge-1"}[value]  # a quality or metric that is none is refused
     return f"{value}x"
 
 
@@ -249,6 +249,17 @@ OWN_PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 
 
+OWN_PAIRS |= {
+    **dict.fromkeys(("exact", "contains", "starts-with", "regex"), (REFERENCE, BAD.output, {})),
+    "json-valid": ('{"a": 1}', "{a: 1}", {}),
+    "json-schema": ('{"a": 1}', '{"a": "one"}', {"schema": '{"properties": {"a": {"type": "integer"}}}'}),
+    "length": (GOOD.output, BAD.output, {"least": 15}),
+    "language": (GOOD.output, "Der Stadtrat beschloss am Montag, die alte Brücke zu erneuern.", {}),
+    "refusal": (GOOD.output, "I'm sorry, but I can't help with that.", {}),
+    "at-most": (BAD.output, GOOD.output, {}),
+    "tool-calls": ('{"name": "find", "args": {"q": "x"}}', '{"name": "find", "args": {"q": "y"}}', {}),
+}
+OWN_REFERENCES = {"tool-calls": ('[{"name": "find", "args": {"q": "x"}}]',)}
 OF_THE_CONTEXTS = {"rag-context-relevance", "rag-context-precision", "rag-context-recall"}
 """These do not look at the output where there is a reference."""
 OWN_SOURCES = {"evaluator-record-values": "inform(who='the council', what='the old bridge', start=May)"}
@@ -259,7 +270,9 @@ OWN_SOURCES = {"evaluator-record-values": "inform(who='the council', what='the o
 def test_good_beats_bad(name: str) -> None:
     better, worse, parameters = OWN_PAIRS.get(name, (GOOD.output, BAD.output, {}))
     metric = build(name, **parameters)
-    grounds = dataclasses.replace(GOOD, source=OWN_SOURCES.get(name, GOOD.source))
+    grounds = dataclasses.replace(
+        GOOD, source=OWN_SOURCES.get(name, GOOD.source), references=OWN_REFERENCES.get(name, GOOD.references)
+    )
     pair = [dataclasses.replace(grounds, output=text) for text in (better, worse)]
     if name in OF_THE_CONTEXTS:
         other = "Penguins cannot fly."

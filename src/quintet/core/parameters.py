@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import types
 import typing
 from typing import Any, Literal
@@ -12,6 +13,10 @@ from quintet.core.registry import Registry
 from quintet.errors import InputError, UnknownName
 
 
+_PARTS = re.compile(r'(?:[^,"=]*="(?:[^"]|"")*"|[^,])+')
+"""Between commas; a value in double quotes may hold commas, and a doubled quote stands for one."""
+
+
 def build(registry: Registry, text: str, /, **preset: Any) -> Metric:
     """A metric from its name and, after the first colon, parameters; `preset` fills those the metric has."""
     name, _, rest = text.partition(":")
@@ -19,7 +24,7 @@ def build(registry: Registry, text: str, /, **preset: Any) -> Metric:
     default = entry.build()
     hints = typing.get_type_hints(type(default))
     known = {f.name: hints[f.name] for f in dataclasses.fields(default)}
-    typed = dict(_split(part, name) for part in rest.split(",") if part.strip())
+    typed = dict(_split(part, name) for part in _PARTS.findall(rest) if part.strip())
     for key in typed:
         if key not in known:
             raise UnknownName(f"parameter of {name}", key, known)
@@ -70,4 +75,7 @@ def _split(part: str, name: str) -> tuple[str, str]:
     key, equals, value = part.partition("=")
     if not equals:
         raise InputError(f"{part!r} has no '='", f"--metric {name}", "write NAME:parameter=value,parameter=value")
-    return key.strip(), value.strip()
+    value = value.strip()
+    if len(value) > 1 and value[0] == value[-1] == '"':
+        value = value[1:-1].replace('""', '"')
+    return key.strip(), value

@@ -182,4 +182,4 @@ def _parts_there(messages: Sequence[Any]) -> list[str]:
         "asked": "user" in speakers,
         "tools": "tool" in speakers,
     }
-    return [part for part in PARTS if there[part]]
+    return [part for part in PARTS if there.get(part)]

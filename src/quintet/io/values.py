@@ -29,8 +29,10 @@ _ROLES = {
     **dict.fromkeys(("system", "developer", "systemmessage"), "system"),
     **dict.fromkeys(("tool", "function", "observation", "toolmessage", "tool_response", "ipython"), "tool"),
 }
-PARTS = ("reply", "turns", "asked", "tools")
+PARTS = ("reply", "turns", "asked", "tools", "calls")
 """What a path may ask of a list of messages, after a colon."""
+CALL_ARGUMENTS = ("arguments", "args", "input", "input_parameters", "parameters")
+"""What tools call the arguments of a call."""
 
 
 def value_at(row: Mapping[str, Any], column: str) -> Any:
@@ -81,6 +83,9 @@ def speaker(message: Any) -> str:
 
 def part_of(messages: Sequence[Any], part: str) -> Any:
     """One of PARTS; None where it is not there."""
+    if part == "calls":
+        made = [plain(call) for message in messages for call in plain(message).get("tool_calls") or ()]
+        return json.dumps(made, ensure_ascii=False)
     ends = speaker(messages[-1]) == "assistant"
     if part == "reply":
         return message_text(messages[-1]) or "" if ends else None
@@ -127,6 +132,8 @@ def whole_text(value: Any, field: str, where: str) -> str | None:
     value = plain(value)
     if value is None:
         return None
+    if field in ("output", "references") and are_calls(value):
+        return json.dumps(value, ensure_ascii=False)
     if isinstance(value, Mapping):
         return whole_text(_from_object(value, field, where), field, where)
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
@@ -142,6 +149,8 @@ def texts(value: Any, field: str, where: str, may_be_encoded: bool = False) -> l
     value = plain(value)
     if value is None:
         return []
+    if field == "references" and are_calls(value):
+        return [json.dumps(value, ensure_ascii=False)]
     if isinstance(value, Mapping):
         return texts(_from_object(value, field, where), field, where)
     if isinstance(value, str) and (may_be_encoded or field == "contexts"):
@@ -150,6 +159,19 @@ def texts(value: Any, field: str, where: str, may_be_encoded: bool = False) -> l
         found = (whole_text(item, field, where) for item in value)
         return [item for item in found if item is not None]
     return [_scalar(value, field, where)]
+
+
+def are_calls(value: Any) -> bool:
+    """Whether a cell holds calls of tools: objects that name a tool and its arguments."""
+    items = value if isinstance(value, (list, tuple)) else [value]
+    return bool(items) and all(_is_call(plain(item)) for item in items)
+
+
+def _is_call(item: Any) -> bool:
+    if not isinstance(item, Mapping):
+        return False
+    inner = item["function"] if isinstance(item.get("function"), Mapping) else item
+    return isinstance(inner.get("name"), str) and any(key in inner for key in CALL_ARGUMENTS)
 
 
 def turns(value: Any, where: str) -> tuple[str, ...]:
