@@ -35,6 +35,7 @@ def pages() -> dict[Path, str]:
         folder / "cli.md": command_line(),
         folder / "python.md": python(),
         folder / "metrics.md": metrics(),
+        folder / "sets.md": sets(),
     }
 
 
@@ -164,14 +165,41 @@ def _signature(name: str, thing: Any) -> str:
 
 
 def metrics() -> str:
-    command = [sys.executable, "-m", "quintet", "metrics", "--json"]
-    rows = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     lines = ["# All metrics", WRITTEN, "", "`quintet metrics` prints this, with each metric's model.", ""]
     lines += ["| metric | needs | range | better | what |", "|---|---|---|---|---|"]
-    for row in rows:
+    for row in _listed("metrics"):
         cells = [f"`{row['name']}`", *(_cell(row[key]) for key in ("needs", "range", "better", "summary"))]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def sets() -> str:
+    lines = [
+        "# Benchmark sets",
+        WRITTEN,
+        "",
+        "`quintet data --show NAME` prints citation, source and notes of a set.",
+        "",
+    ]
+    lines += ["| set | rows | systems | use | dimensions and scales | variants |", "|---|---:|---:|---|---|---|"]
+    for row in _listed("data"):
+        scales = [f"{name} {_scale(*row['scales'].get(name, (None, None)))}".strip() for name in row["dimensions"]]
+        variants = ", ".join(f"`{name}`" for name in row["variants"])
+        cells = [f"`{row['name']}`", row["size"] or "", row["systems"] or "", row["split"], ", ".join(scales), variants]
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join(lines) + "\n"
+
+
+def _scale(low: float | None, high: float | None) -> str:
+    if low is None:
+        return ""
+    return f"≥ {low:g}" if high is None else f"{low:g}–{high:g}"
+
+
+def _listed(what: str) -> list[dict[str, Any]]:
+    command = [sys.executable, "-m", "quintet", what, "--json"]
+    found: list[dict[str, Any]] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return found
 
 
 def _plain(text: str) -> str:
