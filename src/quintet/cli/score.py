@@ -18,6 +18,7 @@ from quintet.cli.spent import spent
 from quintet.cli.summary import Summary
 from quintet.core.item import Scored
 from quintet.core.result import flat_row, row_layout
+from quintet.core.sessions import Sessions
 from quintet.errors import InputError, UnknownName
 from quintet.runner.plan import Plan
 from quintet.runner.run import Tally
@@ -39,6 +40,9 @@ Format = Annotated[
 ]
 Report = Annotated[
     str | None, typer.Option("--report", metavar="FILE", help="Write a page with charts and evidence: FILE.html.")
+]
+SessionsOut = Annotated[
+    str | None, typer.Option("--sessions", metavar="FILE", help="With --task conversation: a row per conversation.")
 ]
 Evidence = Annotated[bool, typer.Option("--evidence", help="Write the evidence for each score beside it.")]
 Workers = Annotated[
@@ -65,6 +69,7 @@ def score(
     limit: options.Limit = None,
     evidence: Evidence = False,
     report: Report = None,
+    sessions_out: SessionsOut = None,
     model: options.Model = None,
     task_file: options.TaskFile = None,
     fast: options.Fast = False,
@@ -77,6 +82,7 @@ def score(
     engine: Engine = None,
 ) -> None:
     """Scores every row of FILE, or one text; row k of the output is row k of the input."""
+    from quintet.io.conversations import TASKS
     from quintet.io.items import files_of
     from quintet.io.writers import open_writer
 
@@ -101,6 +107,9 @@ def score(
             task, options.names(dims), metric, items.present, model, task_file, fast=fast, calibration=calibration
         )
         tally, summary, shown = Tally(), Summary(plan), list[Scored]()
+        sessions = _sessions(plan) if task in TASKS else None
+        if sessions is None and sessions_out is not None:
+            raise InputError(f"task {task} has no conversations", "--sessions", f"give --task {TASKS[0]}")
         layout = row_layout(items.names, plan.signatures, evidence)
         executor = api.open_executor(workers, engine)
         # One after the other: what cannot be opened leaves nothing of the others behind.
@@ -113,6 +122,8 @@ def score(
                 plan, items, store, skip_bad=skip_bad, executor=executor, tally=tally, on_row=tick
             ):
                 summary.add(scored)
+                if sessions is not None:
+                    sessions.add(scored)
                 if page is not None:
                     page.write(scored)
                 if writer is not None:
@@ -126,6 +137,13 @@ def score(
                 if writer.replaced and out is not None and _over(out, paths):
                     what = f"{writer.replaced} texts hold what {chosen} cannot write and would be lost"
                     raise InputError(what, out, "name another file with --out, best one that ends in .jsonl")
+    if sessions is not None:
+        if sessions_out is not None:
+            with open_writer(sessions_out, _format(None, sessions_out)) as of_sessions:
+                for session in sessions:
+                    of_sessions.write(session.to_json())
+                of_sessions.finish()
+        screen.say_sessions(list(sessions), stderr=writer is not None and out in (None, "-"))
     _report(plan, shown, summary, tally, to_stdout=writer is None or out not in (None, "-"))
     if writer is not None and writer.replaced:
         note = f"{writer.replaced} characters that are no Unicode text were written as U+FFFD"
@@ -135,6 +153,10 @@ def score(
         screen.console(stderr=True).print(note, markup=False)
     if (line := spent(model)) is not None:
         screen.console(stderr=True).print(line, markup=False)
+
+
+def _sessions(plan: Plan) -> Sessions:
+    return Sessions(frozenset(column.label for column in plan.columns if not column.about.higher_is_better))
 
 
 def _opened(

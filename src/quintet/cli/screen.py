@@ -20,7 +20,9 @@ from quintet._secrets import masked
 from quintet.core.blend import ADDS
 from quintet.core.item import Scored
 from quintet.core.score import Score, Span
+from quintet.core.sessions import Session, SessionScore
 
+SHOWN_SESSIONS = 20
 _WIDE = 120
 _LONGEST_LINE = 600
 """Characters of a note: a file may have any number of columns, with names of any length."""
@@ -182,6 +184,27 @@ def _sort_key(score: Score) -> tuple[bool, float]:
 def say_columns(line: str) -> None:
     """Which column became which field: a wrong reading must be seen before its scores are believed."""
     console(stderr=True).print(f"columns: {shorten(line, _LONGEST_LINE)}", markup=False, soft_wrap=True)
+
+
+def say_sessions(sessions: Sequence[Session], stderr: bool = False) -> None:
+    """A line for each conversation: the mean of its turns and, in brackets, the worst with its number."""
+    labels = list(dict.fromkeys(label for session in sessions for label in session.scores))
+    shown = [
+        [session.id, str(session.turns), *(_session_cell(session.scores[label]) for label in labels)]
+        for session in sessions[:SHOWN_SESSIONS]
+    ]
+    view = console(stderr=stderr)
+    view.print("conversations: mean of the turns (worst turn: its score)", markup=False)
+    view.print(plain_table(["session", "turns", *map(header, labels)], shown, right=range(1, 2 + len(labels))))
+    if len(sessions) > SHOWN_SESSIONS:
+        view.print(f"… {counted(len(sessions) - SHOWN_SESSIONS, 'more conversation')}", markup=False)
+    view.print()
+
+
+def _session_cell(score: SessionScore) -> str:
+    if score.worst_turn is None:
+        return "–"
+    return f"{number(score.mean)} ({score.worst_turn}: {number(score.worst)})"
 
 
 @contextmanager

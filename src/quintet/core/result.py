@@ -13,6 +13,7 @@ from quintet.core.dimension import Dimension
 from quintet.core.item import Scored
 from quintet.core.layout import Layout, score_layout
 from quintet.core.score import EMPTY_FIELDS, Score
+from quintet.core.sessions import Session, Sessions
 from quintet.errors import InputError, UnknownName
 
 
@@ -86,6 +87,13 @@ class Result:
             values = [value for value in self[column] if not math.isnan(value)]
             means[column] = sum(values) / len(values) if values else math.nan
         return means
+
+    def sessions(self) -> list[Session]:
+        """Scores of whole conversations, where rows are turns: mean, worst turn and end of each column."""
+        found = Sessions(frozenset(label for label, column in self.columns.items() if not column.higher_is_better))
+        for row in self.rows:
+            found.add(row)
+        return list(found)
 
     def _repr_html_(self) -> str:
         """What a notebook shows; drawn by the report's own pieces."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from quintet.core.item import Item
 from quintet.errors import InputError, MissingField
+from quintet.io import conversations
 from quintet.io.bounds import DEEPEST, deeper_than
 from quintet.io.columns import TEXT_FIELDS, ColumnMap, to_example
 from quintet.io.records import BadRow, Record, Table
@@ -25,8 +26,11 @@ class Items:
     def __init__(
         self, table: Table, task: str | None, columns: Explicit, *, skip_bad: bool = False, limit: int | None = None
     ) -> None:
+        found: ColumnMap | None = None
+        if task in conversations.TASKS:
+            table, found = conversations.turn_by_turn(table, columns)
         self._table, self._task, self._skip_bad, self._limit = table, task, skip_bad, limit
-        self.columns: ColumnMap = table.column_map(task, columns)
+        self.columns: ColumnMap = found or table.column_map(task, columns)
         self.names: tuple[str, ...] = table.columns
         self.present = {field for field in TEXT_FIELDS if getattr(self.columns, field)}
 

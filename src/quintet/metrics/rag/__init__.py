@@ -1,1 +1,1 @@
-"""Retrieval-augmented answers: what the contexts hold, what the answer takes from them, whether it answers."""
+"""Answers of assistants: what they take from retrieved contexts, and how they fit their conversation."""

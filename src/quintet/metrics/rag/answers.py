@@ -30,7 +30,7 @@ HOLDS = Logistic(-9.39, (3.26, 4.35, 3.03, 0.57, 0.71, -0.37))
 """The same for a sentence of a context; fitted to TREC-QA's judgements (train and dev)."""
 
 
-def _features(question: str, text: str, vectors: Mapping[str, Embedded]) -> tuple[float, ...]:
+def answer_features(question: str, text: str, vectors: Mapping[str, Embedded]) -> tuple[float, ...]:
     asked, said = vectors[question], vectors[text]
     return features.answer(question, text, features.nearest(asked, said), float(asked.mean @ said.mean))
 
@@ -91,8 +91,8 @@ class AnswerRelevance(EmbedderMetric):
             return Score(0.0, flags=(ABSTAINED,))
         question = example.question or ""
         if self.fast:
-            return Score(max(FAST(_features(question, part, vectors)) for part in parts))
-        return Score(max(ANSWERS((*_features(question, part, vectors), gains[question, part])) for part in parts))
+            return Score(max(FAST(answer_features(question, part, vectors)) for part in parts))
+        return Score(max(ANSWERS((*answer_features(question, part, vectors), gains[question, part])) for part in parts))
 
 
 def _parts(text: str) -> list[str]:
@@ -125,7 +125,7 @@ class ContextRelevance(EmbedderMetric):
             return no_score("empty question")
         if not parts:
             return no_score("empty contexts")
-        values = [max((HOLDS(_features(question, p, vectors)) for p in own), default=0.0) for own in parts]
+        values = [max((HOLDS(answer_features(question, p, vectors)) for p in own), default=0.0) for own in parts]
         return Score(sum(values) / len(values), tuple(context_spans(example, values)), named(values))
 
 
