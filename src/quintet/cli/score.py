@@ -250,6 +250,8 @@ def _report(plan: Plan, shown: Sequence[Scored], summary: Summary, tally: Tally,
         view.print()
     if tally.rows > 1:
         view.print(summary.table())
+        for line in summary.corpus_lines():
+            view.print(line, markup=False, soft_wrap=True)
     for name, reason in plan.left_out.items():
         view.print(f"not scored: {name}: {reason}", markup=False)
     for kind, (count, first) in tally.reasons.items():

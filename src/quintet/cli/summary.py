@@ -9,6 +9,7 @@ from rich.table import Table
 
 from quintet.cli.screen import number, plain_table
 from quintet.core.item import Scored
+from quintet.metrics.baselines.corpus import CorpusTally
 from quintet.runner.plan import Plan
 from quintet.stats.significance import mean_interval
 
@@ -17,13 +18,20 @@ class Summary:
     def __init__(self, plan: Plan) -> None:
         self._labels = [column.label for column in plan.columns]
         self._values: dict[str, dict[str, list[float]]] = {label: {} for label in self._labels}
+        self._corpora = [tally for column in plan.columns if (tally := CorpusTally.of(column.label, column.metric))]
 
     def add(self, scored: Scored) -> None:
         system = scored.item.example.system if scored.item.example else None
+        for tally in self._corpora if scored.item.example else ():
+            tally.add(scored.item.example)
         for label in self._labels:
             value = scored.scores[label].value
             if not math.isnan(value):
                 self._values[label].setdefault(system or "", []).append(value)
+
+    def corpus_lines(self) -> list[str]:
+        """BLEU, chrF and TER of all rows together, which is what papers report."""
+        return [line for tally in self._corpora if (line := tally.line())]
 
     def table(self) -> Table:
         systems = sorted({name for values in self._values.values() for name in values if name})
