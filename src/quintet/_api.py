@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from quintet.data.benchmark import Benchmark
     from quintet.runner.batches import BatchScorer
     from quintet.stats.compare import Difference
+    from quintet.stats.gate import Verdict
     from quintet.stats.inputs import Ratings, Scores
     from quintet.stats.records import Record
 
@@ -324,6 +325,40 @@ def compare(
 
     systems = [System(name, values, ids) for name, ids, values in scores_by_system(files, dims)]
     return compare_systems(systems, dims, lower_is_better=lower_is_better, tie=tie, common_only=common_only)
+
+
+def gate(
+    scored: Result | str | Path,
+    *,
+    min: Mapping[str, float] | None = None,
+    max: Mapping[str, float] | None = None,
+    max_drop: Mapping[str, float] | None = None,
+    baseline: Result | str | Path | None = None,
+    lower_is_better: Sequence[str] = (),
+    alpha: float = 0.05,
+    show: int = 10,
+    skip_bad: bool = False,
+    common_only: bool = False,
+) -> Verdict:
+    """Holds the means of a Result or a scored file against limits, and drops since a baseline: see quintet gate.
+
+    `gate(result, min={"consistency": 0.8}).check()` raises GateFailed where a limit does not hold.
+    """
+    from quintet.stats import gate as statistics
+
+    given: dict[statistics.Kind, Mapping[str, float]] = {"min": min or {}, "max": max or {}, "max-drop": max_drop or {}}
+    limits = [statistics.Limit(kind, name, value) for kind, named in given.items() for name, value in named.items()]
+    if not limits:
+        raise InputError("no limit was given", todo="give min, max or max_drop as {DIMENSION: NUMBER}")
+    if (baseline is None) != (not max_drop):
+        raise InputError("max_drop and baseline go together", todo="give both or neither")
+    down = {*lower_is_better}
+    if isinstance(scored, Result):
+        down |= {label for label, column in scored.columns.items() if not column.higher_is_better}
+    names = list(dict.fromkeys(limit.dimension for limit in limits))
+    before = None if baseline is None else statistics.subject_of(baseline, list(max_drop or ()), "the baseline")
+    rules = statistics.Rules(down, alpha, show, skip_bad, common_only)
+    return statistics.judge(statistics.subject_of(scored, names, "the result"), limits, before, rules)
 
 
 def people(name: str, data: str | Path | None = None) -> dict[str, Any]:

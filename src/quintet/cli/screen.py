@@ -17,7 +17,10 @@ from rich.table import Table
 from rich.text import Text
 
 from quintet._secrets import masked
-from quintet.core.blend import ADDS
+from quintet.core.evidence import counted as counted
+from quintet.core.evidence import shorten as shorten
+from quintet.core.evidence import visible
+from quintet.core.evidence import weakest as weakest
 from quintet.core.item import Scored
 from quintet.core.score import Score, Span
 from quintet.core.sessions import Session, SessionScore
@@ -59,23 +62,8 @@ def plain_table(
     return table
 
 
-def counted(count: int, noun: str) -> str:
-    """1 row, 2 rows."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def number(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:.3f}"
-
-
-def visible(text: str) -> str:
-    """Control characters and lone surrogates as marks, so that a text cannot drive the terminal."""
-    return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
-
-
-def shorten(text: str, width: int) -> str:
-    one_line = " ".join(visible(text).split())
-    return one_line if len(one_line) <= width else one_line[: width - 1] + "…"
 
 
 def coloured(text: str, spans: Sequence[Span]) -> Text:
@@ -95,22 +83,6 @@ def _shade(rank: float, spread: float) -> str:
     if spread < 1e-9:
         return ""
     return "bold red" if rank < 0.15 else "yellow" if rank < 0.35 else "" if rank < 0.65 else "green"
-
-
-def weakest(score: Score, text: str, count: int = 3) -> str:
-    """A few words of evidence for one line: what stands behind a low score."""
-    pairs = [span for span in score.spans if span.kind == "pair"]
-    if pairs:
-        return "repeats: " + "; ".join(shorten(text[p.start : p.end], 30) for p in pairs[:count])
-    words = sorted((s for s in score.spans if s.kind == "word"), key=lambda s: (s.value, s.start))[:count]
-    if words and words[0].note and {word.note for word in words} == {words[0].note}:
-        return f"{words[0].note}: " + ", ".join(shorten(text[w.start : w.end], 20) for w in words)
-    if words:
-        return "weakest: " + ", ".join(f"{shorten(text[w.start : w.end], 20)} {w.value:.2f}" for w in words)
-    added = sorted((value, name.removesuffix(ADDS)) for name, value in score.parts.items() if name.endswith(ADDS))
-    if added:
-        return "lowest: " + ", ".join(f"{name} {value:+.2f}" for value, name in added[:count])
-    return ", ".join(f"{name} {value:.2f}" for name, value in list(score.parts.items())[:count])
 
 
 def common_flags(rows: Sequence[Scored]) -> list[str]:

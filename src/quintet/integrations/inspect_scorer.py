@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from quintet.cli.screen import weakest
+from quintet.core.evidence import weakest
 from quintet.core.result import Result
 from quintet.errors import MissingExtra
 from quintet.integrations.chosen import choose, row_of

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from quintet.cli.screen import weakest
+from quintet.core.evidence import weakest
 from quintet.core.result import Result
 from quintet.core.score import Score
 from quintet.errors import MissingExtra

@@ -139,7 +139,7 @@ def _report(
     limits: Mapping[str, float],
     signatures: Mapping[str, str],
 ) -> str:
-    from quintet.cli.screen import shorten, weakest
+    from quintet.core.evidence import shorten, weakest
 
     lines = ["the text falls short", f"  output: {shorten(output, 300)}"]
     for name in fields:

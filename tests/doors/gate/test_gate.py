@@ -13,11 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from quintet.cli.gate import as_markdown, escape
 from quintet.errors import InputError
-from quintet.gate.judge import Rules, below_zero_p, judge
-from quintet.gate.limits import Limit, read_limits
-from quintet.gate.show import as_markdown, escape
-from quintet.gate.subject import Subject, scored_file
+from quintet.stats.gate import Limit, Rules, Subject, below_zero_p, judge, read_limits, scored_file
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -224,3 +222,21 @@ def test_a_score_without_the_text_it_needs_is_not_judged(tmp_path: Path, suffix:
         passed = quintet("gate", *asked, *limit, "--skip-bad", cwd=tmp_path)
         assert passed.returncode == 0
         assert "1 row was not judged on ctc-consistency" in passed.stdout
+
+
+def test_gate_from_python_takes_results_and_files(tmp_path: Path) -> None:
+    from quintet._api import gate, score
+    from quintet.errors import GateFailed
+
+    rows = [{"id": str(k), "output": "a b c d" if k % 2 else "a b", "references": ["a b c d"]} for k in range(20)]
+    result = score(rows, metrics=["ter", "rouge-1"], cache=False)
+    assert gate(result, min={"rouge-1": 0.5}, max={"ter": 60}).passed
+    with pytest.raises(GateFailed, match="mean rouge-1 0.833 is below 0.9"):
+        gate(result, min={"rouge-1": 0.9}).check()
+    worse = score([{**row, "output": "z"} for row in rows], metrics=["ter"], cache=False)
+    assert gate(result, max_drop={"ter": 0}, baseline=worse).passed
+    assert not gate(worse, max_drop={"ter": 0}, baseline=result).passed, "less is better, and the Result knows it"
+    (tmp_path / "old.csv").write_text("id,output,rouge-1\n" + "\n".join(f"{k},a,1.0" for k in range(20)))
+    assert not gate(result, max_drop={"rouge-1": 0.05}, baseline=tmp_path / "old.csv").passed
+    with pytest.raises(InputError, match="go together"):
+        gate(result, min={"ter": 0}, baseline=worse)

@@ -1,0 +1,37 @@
+"""Evidence and texts in one line."""
+
+from __future__ import annotations
+
+from quintet.core.blend import ADDS
+from quintet.core.score import Score
+
+
+def counted(count: int, noun: str) -> str:
+    """1 row, 2 rows."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def visible(text: str) -> str:
+    """Control characters and lone surrogates as marks, so that a text cannot drive the terminal."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
+
+
+def shorten(text: str, width: int) -> str:
+    one_line = " ".join(visible(text).split())
+    return one_line if len(one_line) <= width else one_line[: width - 1] + "…"
+
+
+def weakest(score: Score, text: str, count: int = 3) -> str:
+    """A few words of evidence for one line: what stands behind a low score."""
+    pairs = [span for span in score.spans if span.kind == "pair"]
+    if pairs:
+        return "repeats: " + "; ".join(shorten(text[p.start : p.end], 30) for p in pairs[:count])
+    words = sorted((s for s in score.spans if s.kind == "word"), key=lambda s: (s.value, s.start))[:count]
+    if words and words[0].note and {word.note for word in words} == {words[0].note}:
+        return f"{words[0].note}: " + ", ".join(shorten(text[w.start : w.end], 20) for w in words)
+    if words:
+        return "weakest: " + ", ".join(f"{shorten(text[w.start : w.end], 20)} {w.value:.2f}" for w in words)
+    added = sorted((value, name.removesuffix(ADDS)) for name, value in score.parts.items() if name.endswith(ADDS))
+    if added:
+        return "lowest: " + ", ".join(f"{name} {value:+.2f}" for value, name in added[:count])
+    return ", ".join(f"{name} {value:.2f}" for name, value in list(score.parts.items())[:count])
