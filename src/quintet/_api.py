@@ -266,6 +266,27 @@ def score_benchmark(
 
     from quintet.stats.inputs import Scores
 
+    listed = [metrics] if isinstance(metrics, str) else list(metrics or ())
+    routed = [spec for spec in listed if "quality=auto" in spec]
+    if routed:
+        # SELECTIVE (IM2, USL-H): each rated dimension is asked for by the name that the set's own file gives it.
+        rest = [spec for spec in listed if spec not in routed]
+        found = score_benchmark(benchmark, rest, dims, model, cache, on_row, on_note, fast) if rest else []
+        for spec in routed:
+            names = {dim: benchmark.original_names.get(dim, dim) for dim in dims}
+            asked = {dim: spec.replace("quality=auto", f"quality={name}") for dim, name in names.items()}
+            scored = score_benchmark(
+                benchmark, list(dict.fromkeys(asked.values())), dims, model, cache, on_row, on_note, fast
+            )
+            by_spec = {one.metric: one for one in scored}
+            own = {dim: by_spec[one] for dim, one in asked.items() if one in by_spec}
+            if own:
+                ids = next(iter(own.values())).ids
+                values = {dim: one.values for dim, one in own.items()}
+                found.append(Scores(spec, values, ids, {dim: str(one.signature) for dim, one in own.items()}))
+        return found
+    if any("table=set" in spec for spec in listed):
+        metrics = [spec.replace("table=set", f"table={_counted(benchmark)}") for spec in listed]
     plan = plan_benchmark(benchmark, metrics, dims, model, fast, on_note)
     if not plan.columns:
         return []
@@ -277,6 +298,14 @@ def score_benchmark(
     if metrics:
         return [Scores(label, values, ids, plan.signatures[label]) for label, values in table.items()]
     return [Scores("quintet", table, ids, plan.signatures)]
+
+
+def _counted(benchmark: Benchmark) -> str:
+    """The n-grams of a set's own contexts and responses, as IM2's released Dist-n counts them."""
+    from quintet.metrics.im2.ngram_table import keep, table_of_set
+
+    contexts = ["\n".join(example.history or ()) for example in benchmark.examples]
+    return keep(table_of_set([text for text in contexts if text], [e.output for e in benchmark.examples]))
 
 
 def plan_benchmark(

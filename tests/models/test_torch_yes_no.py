@@ -1,11 +1,16 @@
 """Yes and No from two logits, equal to the plain way for T5 (UniEval) and a decoder."""
 
+import itertools
+
 import pytest
-from tiny_models import build, hugging_face, torch
+from tiny_models import build, hugging_face, torch, unigram
+from tokenizers import pre_tokenizers
 
 from quintet.errors import ModelError
 from quintet.models.open import open_model
 from quintet.models.roles import YesNo
+from quintet.models.subwords import Subwords
+from quintet.models.torch_t5 import as_in_one_string
 
 QUESTION = "question: Is this claim consistent with the document?"
 PROMPTS = [
@@ -48,6 +53,19 @@ def test_t5_equals_one_prompt_at_a_time(t5):
         assert answer.cut == (0, 0)
     values = {round(answer.value, 6) for answer in ours.probabilities(PROMPTS)}
     assert len(values) == 4
+
+
+def test_a_blank_before_a_separator_is_a_sub_word_where_the_tokenizer_leaves_it():
+    """A Metaspace tokenizer without a right strip writes a lone `▁` before every `</s>` of UniEval's one string."""
+    made = unigram(["<pad>", "</s>", "<unk>"], "<unk>")
+    made.pre_tokenizer = pre_tokenizers.Metaspace()
+    ours = Subwords(made.to_str())
+    prompt = PROMPTS[0]
+    parts = [ours.split(text).ids.tolist() for text in as_in_one_string(prompt)]
+    joined = [*itertools.chain.from_iterable([*part, 1] for part in parts)]
+    assert joined == made.encode(" </s> ".join(prompt)).ids
+    lone = made.token_to_id("▁")
+    assert [part[-1] for part in parts[:-1]] == [lone] * (len(prompt) - 1)
 
 
 def test_the_typed_prompt_of_unieval_gives_the_same_ids(t5):

@@ -102,8 +102,11 @@ class TextEncoder:
     def parts(self, texts: Sequence[str], total: int) -> list[int]:
         """Parts with the separator between them, cut from the right: the tail of the last part goes first."""
         ids: list[int] = []
+        last = len(texts) - 1
         for number, text in enumerate(texts):
-            ids += ([self.last] if number else []) + self.pieces(text.strip())[0]
+            # The blanks that stand around the separator in UniEval's strings, as inference writes them.
+            written = f"{' ' if number else ''}{text}{' ' if number < last else ''}"
+            ids += ([self.last] if number else []) + self.pieces(written)[0]
         return [*ids[: total - 1], self.last]
 
     def lines(self, texts: Sequence[str], tail: str, total: int) -> list[int]:

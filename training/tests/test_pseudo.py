@@ -95,6 +95,9 @@ def test_summaries_of_both_modes(mode: unieval.Mode) -> None:
     positives = [item.parts[1] for item in by_task["fluency"] if item.yes]
     assert any(part.startswith(lead) for part in positives) == (mode == "released")
     assert (f"paragraph: {first.summary}" in positives) == (mode == "paper")
+    shown = [[part.partition(": ")[2] for part in item.parts[1:]] for item in by_task["relevance"] if item.yes]
+    assert shown
+    assert not [1 for summary, reference in shown if summary == reference], "the classifier would learn equality"
 
 
 def test_coherence_replaces_one_sentence_and_relevance_several() -> None:
@@ -105,7 +108,9 @@ def test_coherence_replaces_one_sentence_and_relevance_several() -> None:
         assert sum(sentence in bad for sentence in good) == len(good) - 1
         worse = corpus.relevance(own)
         assert worse is not None
-        assert sum(sentence in worse for sentence in good) <= len(good) - min(2, len(good))
+        assert sum(sentence in worse for sentence in corpus.lead[own]) <= len(corpus.lead[own]) - min(
+            2, len(corpus.lead[own])
+        )
 
 
 def test_groundedness_asks_two_questions() -> None:

@@ -54,6 +54,13 @@ def family(path: Path) -> str:
     return "AutoModelForCausalLM"
 
 
+def as_in_one_string(segments: Sequence[str]) -> list[str]:
+    """The segments with the blanks that stand around `</s>` where UniEval writes a prompt as one string: a tokenizer
+    that does not strip them makes a lone `▁` of the one before the separator, and the checkpoints have learnt it."""
+    last = len(segments) - 1
+    return [f"{' ' if i else ''}{text}{' ' if i < last else ''}" for i, text in enumerate(segments)]
+
+
 class TorchYesNo:
     def __init__(self, loaded: Loaded, release: bool = True, half: bool = False) -> None:
         """`release`: the weights are taken from the model, which nothing else may then use; `half`: bfloat16."""
@@ -86,7 +93,7 @@ class TorchYesNo:
     def _encoded(self, prompt: tuple[str, ...], limit: int) -> tuple[NDArray[np.int64], int]:
         """Segments split one by one and joined by the separator's id, so that no text can write a separator."""
         split = self._loaded.subwords.split
-        parts = [split(segment.strip()).ids for segment in prompt]
+        parts = [split(one).ids for one in (as_in_one_string(prompt) if self._pairs else map(str.strip, prompt))]
         between = np.array([self._end]) if self._pairs else split(_JOIN).ids
         after = np.array([self._end]) if self._pairs else split(_ASK).ids
         body = np.concatenate([parts[0], *(np.concatenate([between, part]) for part in parts[1:])])

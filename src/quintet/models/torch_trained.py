@@ -292,7 +292,7 @@ def open_trained(path: Path, table: Mapping[str, Any], role: str, identity: str)
     )
     pad = config.pad_token_id if config.pad_token_id is not None else 0
     loaded = Loaded(encoder, words, identity, int(table["max_tokens"]), pad)
-    return TrainedPair(loaded, network, outputs, bool(table["input"]["drop_cls"]), graph)
+    return TrainedPair(loaded, network, outputs, table["input"], graph)
 
 
 def _network(shape: Mapping[str, Any], encoder: Any, outputs: int, graph: TopicGraph | None) -> torch.nn.Module:
@@ -318,13 +318,15 @@ class TrainedPair(TorchPairClassifier):
     """One logit per class, or a single one; frames texts as they were framed in training."""
 
     def __init__(
-        self, loaded: Loaded, network: torch.nn.Module, labels: int, drop_cls: bool, graph: TopicGraph | None
+        self, loaded: Loaded, network: torch.nn.Module, labels: int, given: Mapping[str, Any], graph: TopicGraph | None
     ) -> None:
+        """`given`: the table `input` of model.toml. `types = false`: no segment numbers, as IM2's released inference
+        of 5-NUF and 5-IES leaves them out."""
         self._loaded, self._network, self._graph = loaded, network, graph
         self.identity, self.max_tokens, self.labels = loaded.identity, loaded.max_tokens, labels
-        self._typed = int(getattr(loaded.config, "type_vocab_size", 0) or 0) > 1
+        self._typed = given.get("types", True) and int(getattr(loaded.config, "type_vocab_size", 0) or 0) > 1
         # GPT-2 has no token before a text, and GRADE was trained without its [CLS].
-        self._bare = drop_cls or loaded.model_type == "gpt2"
+        self._bare = bool(given["drop_cls"]) or loaded.model_type == "gpt2"
         end = loaded.subwords.id(*LAST, "<|endoftext|>")
         start = end if self._bare else loaded.subwords.frame[0]
         self._frame = Frame(start, end, loaded.model_type in DOUBLE)

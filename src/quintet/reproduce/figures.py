@@ -183,12 +183,11 @@ class Reproduction:
         return author_scores(benchmark.name, self.folder)[metric].get(own)
 
     def _computed(self, spec: str, benchmark: Benchmark, dimension: str) -> Floats | None:
-        if "quality=auto" in spec:
-            spec = spec.replace("quality=auto", f"quality={benchmark.original_names.get(dimension, dimension)}")
         key = (benchmark.name, benchmark.variant, spec, dimension)
         if key not in self._scores:
             found = {s.metric: s.values for s in _api.score_benchmark(benchmark, [spec], [dimension], None, self.cache)}
             values = next(iter(found.values())) if len(found) == 1 else found.get(f"{spec}/{dimension}")
+            values = values.get(dimension) if isinstance(values, Mapping) else values
             self._scores[key] = None if values is None else np.asarray(values, dtype=float)
         return self._scores[key]
 

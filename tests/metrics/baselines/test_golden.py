@@ -13,7 +13,7 @@ GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "baselines" / "score
 
 @pytest.mark.parametrize("name", GOLDEN["metrics"])
 def test_golden(name):
-    examples = [Example(e["output"], references=tuple(e["references"])) for e in GOLDEN["examples"]]
+    examples = [Example(e["output"], source=e["source"], references=tuple(e["references"])) for e in GOLDEN["examples"]]
     entry = metrics[name]
     metric = entry.build(**({"model": "fake:embedder"} if hasattr(entry.build(), "model") else {}))
     (dimension,) = metric.dimensions

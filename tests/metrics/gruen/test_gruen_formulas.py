@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quintet import load
 from quintet.core.example import Example
 from quintet.errors import UnknownName
 from quintet.metrics.gruen.focus import Focus, relative_similarity, released_similarity
@@ -144,3 +145,20 @@ def test_constants_of_grammaticality_follow_the_models() -> None:
     assert (own.likely(low - 1), own.likely((low + high) / 2), own.likely(high + 1)) == pytest.approx((0.0, 0.5, 1.0))
     with pytest.raises(UnknownName, match="did you mean bundled"):
         scaling_of("bundle")
+
+
+@pytest.mark.parametrize(("modules", "names"), [
+    ("G", ["grammaticality"]),
+    ("GU", ["grammaticality", "focus"]),
+    ("GRU", ["grammaticality", "non-redundancy", "focus"]),
+    ("GRUC", ["grammaticality", "non-redundancy", "focus", "structure"]),
+])  # fmt: skip
+def test_modules_add_up_to_the_parts_of_the_whole(modules: str, names: list[str]) -> None:
+    """The ablation of Figure 1."""
+    text = "A dog barked. A dog barked. The rain fell on the old house all day long. Cats sleep."
+    models = "model_lm=fake:masked-lm,model_acceptability=fake:pair-classifier,model_words=fake:embedder,"
+    models += "model_order=fake:sentence-order"
+    whole = load(f"gruen:{models}").score([Example(text)])[0]["linguistic quality"]
+    some = load(f"gruen:{models},modules={modules}").score([Example(text)])[0]["linguistic quality"]
+    assert set(some.parts) == set(names)
+    assert some.value == min(1.0, max(0.0, sum(whole.parts[name] for name in names)))

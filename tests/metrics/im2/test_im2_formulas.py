@@ -4,6 +4,7 @@ import itertools
 import math
 import tomllib
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from quintet import _api as api
 from quintet.core.blend import read_table
 from quintet.core.example import Example
-from quintet.errors import InputError, UnknownName
+from quintet.errors import InputError
 from quintet.metrics.im2.categories import Cr, Ies, Im2, Nuf
 from quintet.metrics.im2.classifiers import SelfConsistency, released_pieces, sub_sentences
 from quintet.metrics.im2.dialogues import dialogue_score, replies
@@ -24,6 +25,8 @@ from quintet.metrics.im2.ngram_table import (
     NgramTable,
     corpus_scores,
     count_table,
+    keep,
+    table_of_set,
     word_units,
 )
 from quintet.metrics.im2.ngram_table import (
@@ -73,6 +76,10 @@ def test_the_competition_had_four_sub_metrics() -> None:
     ("category", "qualities"),
     [
         ("nuf", ["grammar", "Natural", "Understandable", "Correct", "Fluent"]),
+        ("nuf", ["naturalness", "understandability", "fluency", "correctness", "grammaticality"]),
+        ("cr", ["Coherent", "coherence"]),
+        ("ies", ["engagingness", "interestingness", "specificity", "Informative"]),
+        ("im2", ["Consistent", "Diverse", "consistency"]),
         ("cr", ["relevance", "Maintains Context", "Relevant", "Semantically appropriate", "maintains_context"]),
         ("ies", ["content", "Engaging", "Interesting", "Specific", "informativeness"]),
         ("im2", ["overall", "appropriateness", "Uses Knowledge", "language_usage", "Overall", "never seen"]),
@@ -82,13 +89,14 @@ def test_selective_routing(category: str, qualities: list[str]) -> None:
     assert {route(quality) for quality in qualities} == {category}
 
 
-def test_a_misspelt_quality_is_refused_with_the_names() -> None:
+def test_an_unseen_quality_gets_the_overall_score_and_a_note() -> None:
     assert Im2(quality="Maintains_Context").signals[0].label == "CR"
     assert [signal.label for signal in Im2(quality="Uses Knowledge").signals] == ["NUF", "CR", "IES"]
-    with pytest.raises(UnknownName, match="unknown quality of im2 'engagment'; did you mean engaging"):
-        Im2(quality="engagment")
-    with pytest.raises(UnknownName, match="known: appropriateness, content, correct, engaging"):
-        api.load("im2:quality=xyz")
+    said = Im2(**FAKES, quality="engagment").score(EXAMPLES)[0]["engagment"]
+    assert said.flags[-1] == "no category measures 'engagment': overall; did you mean engaging?"
+    assert said.value == Im2(**FAKES).score(EXAMPLES)[0]["overall"].value
+    with pytest.raises(InputError, match="quality=auto asks for what a set rates"):
+        api.load("im2:quality=auto")
 
 
 def test_selective_gives_the_value_of_the_category() -> None:
@@ -179,6 +187,31 @@ def test_the_released_procedure_over_a_corpus() -> None:
     responses = ["i am fine", "i am here , how are you ?", "ok", "how are you ?"]
     assert corpus_scores(contexts, responses) == pytest.approx(plain_dist(contexts, responses))
     assert corpus_scores([], ["a b c", "a b c"]) == [0.0, 0.0]
+    counted = keep(table_of_set(contexts, responses))
+    metric = DistN(mode="released", table=counted)
+    found = [row["diversity"].value for row in metric.score([Example(text) for text in responses])]
+    assert found == pytest.approx(plain_dist(contexts, responses)), "case and marks count, the set counts itself"
+    assert f"|table:{counted}|" in metric.signature
+    with pytest.raises(InputError, match="table=set with quintet bench"):
+        DistN(table="set:00000000").prepare()
+
+
+def test_bench_routes_by_what_the_set_rates_and_counts_the_set_itself(benchmarks) -> None:
+    from quintet.data.benchmark import load
+
+    whole = load("topical_chat", benchmarks)
+    few = replace(whole, examples=whole.examples[:12], ratings={d: v[:12] for d, v in whole.ratings.items()})
+    fakes = ",".join(f"{key}={value}" for key, value in FAKES.items())
+    dims = ["naturalness", "engagingness", "overall"]
+    (auto,) = api.score_benchmark(few, [f"im2:{fakes},quality=auto"], dims, None, False)
+    assert set(auto.values) == set(dims)
+    for dim, part in (("naturalness", "im2-nuf"), ("engagingness", "im2-ies")):
+        own = ",".join(f"{key}={value}" for key, value in FAKES.items() if key in api.load(part).model_roles)
+        (alone,) = api.score_benchmark(few, [f"{part}:{own}"], [dim], None, False)
+        assert list(auto.values[dim]) == pytest.approx(list(alone.values))
+    (dist,) = api.score_benchmark(few, ["im2-dist:mode=released,table=set"], ["overall"], None, False)
+    contexts = ["\n".join(e.history or ()) for e in few.examples]
+    assert list(dist.values) == pytest.approx(plain_dist(contexts, [e.output for e in few.examples]))
 
 
 def test_common_bigrams_score_higher_as_released_and_lower_as_repaired() -> None:

@@ -1,5 +1,6 @@
 """From recipe to score: tiny networks trained by the recipes answer through the metrics as they did in training."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,9 @@ import torch
 from quintet.core.example import Example
 from quintet.metrics.im2.classifiers import RightOrder, TopicCoherence, TrueResponse, ValidUtterance
 from quintet.metrics.im2.five_points import FiveIes
+from quintet.models.open import open_model
+from quintet.models.roles import Limits
+from quintet.models.torch_backend import open_torch
 from quintet_train.export import open_trained
 from quintet_train.items import PairItem, RankItem
 from quintet_train.run import run_recipe
@@ -66,3 +70,17 @@ def test_grade_sees_its_keyword_graph(trained) -> None:
             batch = made.head.collate([item], 0)
             twin = torch.sigmoid(made.network(batch))[0]
         assert row["coherence"].value == pytest.approx(float(twin), abs=1e-5)
+
+
+def test_a_folder_may_leave_out_segment_numbers(trained, tmp_path) -> None:
+    """IM2's released inference of 5-NUF and 5-IES passes none; `input.types = false` does the same."""
+    folder = tmp_path / "copy"
+    shutil.copytree(trained("im2-ab-ac"), folder)
+    pair = [("so how are you ?", "i am fine")]
+    typed = open_model(f"dir:{folder}", "pair-classifier")
+    text = (folder / "model.toml").read_text(encoding="utf-8")
+    (folder / "model.toml").write_text(text.replace("[input]", "[input]\ntypes = false"), encoding="utf-8")
+    untyped = open_torch(folder, "pair-classifier", "untyped")
+    assert "token_type_ids" in typed._inputs([typed._framed(pair[0], Limits())])
+    assert "token_type_ids" not in untyped._inputs([untyped._framed(pair[0], Limits())])
+    assert typed.logits(pair)[0].values.tolist() != untyped.logits(pair)[0].values.tolist()

@@ -1,8 +1,9 @@
 """UniEval's pseudo data: for each dimension a rule that turns a good text into a bad one (paper §3.2, Appendix A.2).
 
 Two modes where paper and release differ:
-    paper      positives are reference summaries; relevance replaces several sentences; groundedness asks Table 7's
-               question; a negative always differs from its positive
+    paper      positives are reference summaries, for relevance, which is judged beside the reference, the first three
+               sentences of the article; relevance replaces several sentences; groundedness asks Table 7's question; a
+               negative always differs from its positive
     released   positives are the first three sentences; relevance takes the neighbour's whole lead; groundedness asks
                the question of the released scorer; span noise may leave a text unchanged
 """
@@ -83,29 +84,34 @@ class Summaries:
         self.table = claims.read_antonyms(Path(antonyms)) if antonyms else claims.ANTONYMS
         self.documents = [d for d in documents if d.text.strip() and (mode == "released" or d.summary.strip())]
         self.good = [_split(d.text)[:3] if mode == "released" else _split(d.summary) for d in self.documents]
+        self.lead = [_split(d.text)[:3] for d in self.documents]
         queries = [d.text if mode == "released" else d.summary for d in self.documents]
         self.queries = [query.split() for query in queries]
         self.index = Bm25(self.queries)
         self.near: dict[int, list[int]] = {}
 
-    def neighbour(self, own: int) -> list[str]:
+    def positive(self, dimension: str, own: int) -> list[str]:
+        """A reference beside itself would teach relevance to look for equality (Table 7's positive is another text)."""
+        return self.lead[own] if dimension == "relevance" else self.good[own]
+
+    def neighbour(self, own: int, dimension: str = "") -> list[str]:
         """Sentences of a similar text, one of the nearest that differ; empty if there is none."""
         if own not in self.near:
             near = self.index.top(self.queries[own], NEIGHBOURS, skip=frozenset((own,)))
             self.near[own] = [i for i in near if self.good[i] and self.good[i] != self.good[own]][:KEPT]
         usable = self.near[own]
-        return self.good[self.rng.choice(usable)] if usable else []
+        return self.positive(dimension, self.rng.choice(usable)) if usable else []
 
     def coherence(self, own: int) -> str | None:
         changed = replace_sentences(self.good[own], self.neighbour(own), self.rng, 1)
         return " ".join(changed) if changed else None
 
     def relevance(self, own: int) -> str | None:
-        other = self.neighbour(own)
+        other = self.neighbour(own, "relevance")
         if self.mode == "released":
             return " ".join(other) or None
-        size = len(self.good[own])
-        changed = replace_sentences(self.good[own], other, self.rng, self.rng.randint(min(2, size), size))
+        size = len(self.lead[own])
+        changed = replace_sentences(self.lead[own], other, self.rng, self.rng.randint(min(2, size), size))
         return " ".join(changed) if changed else None
 
     def fluency(self, own: int) -> str | None:
@@ -149,9 +155,13 @@ def _of_dimension(
     for own in order:
         document = corpus.documents[own]
         texts = {"source": document.text, "reference": document.summary}
-        if dimension == "relevance" and not document.summary:
+        if dimension == "relevance" and (not document.summary or corpus.lead[own] == _split(document.summary)):
             continue
-        good = corpus.rng.choice(corpus.good[own]) if dimension == "consistency" else " ".join(corpus.good[own])
+        good = (
+            corpus.rng.choice(corpus.good[own])
+            if dimension == "consistency"
+            else " ".join(corpus.positive(dimension, own))
+        )
         bad = [text for text in (rule(own) for _ in range(negatives)) if text]
         if not bad:
             continue

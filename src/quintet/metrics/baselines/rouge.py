@@ -1,4 +1,4 @@
-"""ROUGE-N and ROUGE-L (Lin 2004), equal to Google's rouge-score."""
+"""ROUGE-N and ROUGE-L (Lin 2004), equal to Google's rouge-score; ROUGE-W, which that library lacks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WORD = re.compile("[a-z0-9]+")
 
 @dataclass(frozen=True)
 class Rouge(Metric):
-    variant: Literal["rouge1", "rouge2", "rouge3", "rouge4", "rougeL"] = "rouge1"
+    variant: Literal["rouge1", "rouge2", "rouge3", "rouge4", "rougeL", "rougeW"] = "rouge1"
     part: Literal["f", "p", "r"] = "f"
     """Of the reference with the highest F, as rouge-score does."""
     stem: bool = False
@@ -47,8 +47,8 @@ class Rouge(Metric):
     )
 
     def __post_init__(self) -> None:
-        if not re.fullmatch("rouge[1-4L]", self.variant):
-            raise InputError(f"no such variant {self.variant!r}", "rouge", "choose rouge1 to rouge4 or rougeL")
+        if not re.fullmatch("rouge[1-4LW]", self.variant):
+            raise InputError(f"no such variant {self.variant!r}", "rouge", "choose rouge1 to rouge4, rougeL or rougeW")
         if self.protocol == "coco" and self.variant != "rougeL":
             raise InputError(f"coco has no {self.variant}", "rouge", "its only ROUGE is rougeL")
 
@@ -72,6 +72,10 @@ class Rouge(Metric):
     def _against(self, output: list[Piece], reference: Reference) -> Score:
         other = self._tokens(reference.text)
         mine, theirs = [piece.text for piece in output], [piece.text for piece in other]
+        if self.variant == "rougeW":
+            precision, recall = weighted_subsequence(mine, theirs)
+            f = harmonic_mean(precision, recall)
+            return Score(f, parts={"f": f, "p": precision, "r": recall})
         if self.variant == "rougeL":
             pairs, n = common_subsequence_pairs(mine, theirs), 1
         else:
@@ -94,6 +98,30 @@ class Rouge(Metric):
             found = [Piece(p.text.lower(), p.start, p.end) for p in found]
         # rouge-score stems words longer than three letters.
         return [Piece(stem(p.text), p.start, p.end) if self.stem and len(p.text) > 3 else p for p in found]
+
+
+_WEIGHT = 1.2
+"""Runs of k words in a row weigh k to this power, as ROUGE-1.5.5 was called (-w 1.2)."""
+
+
+def weighted_subsequence(mine: Sequence[str], theirs: Sequence[str]) -> tuple[float, float]:
+    """ROUGE-W's precision and recall (Lin 2004, equations 13 and 14): a common subsequence in which words that follow
+    one another on both sides weigh more."""
+    if not mine or not theirs:
+        return 0.0, 0.0
+    best = [0.0] * (len(theirs) + 1)
+    runs = [0] * (len(theirs) + 1)
+    for word in mine:
+        above, run_above = best[:], runs[:]
+        for j, other in enumerate(theirs, 1):
+            if word == other:
+                k = run_above[j - 1]
+                best[j], runs[j] = above[j - 1] + (k + 1) ** _WEIGHT - k**_WEIGHT, k + 1
+            else:
+                best[j], runs[j] = max(above[j], best[j - 1]), 0
+    found = best[-1]
+    precision, recall = ((found / len(side) ** _WEIGHT) ** (1 / _WEIGHT) for side in (mine, theirs))
+    return precision, recall
 
 
 def _rouge_words(text: str) -> list[Piece]:

@@ -20,6 +20,7 @@ from quintet.metrics.encoder_metric import EncoderMetric
 from quintet.metrics.gruen.sentences import placed_sentences
 from quintet.models.roles import TokenVectors
 from quintet.text.content_words import is_stopword
+from quintet.text.punkt import RULES, sentences_identity
 from quintet.text.tokens import Piece, words
 from quintet.text.transport import heaviest, transport
 
@@ -60,6 +61,8 @@ class Focus(EncoderMetric):
     neighbours that are too close. off: what the code of 2022 and later amounts to."""
     unrelated: float = UNRELATED
     """What counts as far in this model. 7 with en_core_web_md's vectors is the released formula unchanged."""
+    sentences: str = RULES
+    """punkt:FOLDER: by NLTK's Punkt, as released; FOLDER is punkt_tab/english of NLTK's data."""
 
     version = 2
     """2: of a sentence with more than 1,000 different words the most frequent are carried."""
@@ -72,10 +75,13 @@ class Focus(EncoderMetric):
         if self.mode != "off":
             super().prepare()
 
+    def model_identities(self) -> Mapping[str, str]:
+        return {**super().model_identities(), "sentences": sentences_identity(self.sentences)}
+
     def _score(self, examples: Sequence[Example]) -> list[Row]:
         if self.mode == "off":
             return [{"focus": Score(0.0)} for _ in examples]
-        texts = [placed_sentences(example.output, cleaned=self.mode == "code2020") for example in examples]
+        texts = [placed_sentences(example.output, self.mode == "code2020", self.sentences) for example in examples]
         paired = [piece.text for pieces in texts if len(pieces) > 1 for piece in pieces]
         clouds = {text: _cloud(tokens) for text, tokens in self.embed(paired).items()}
         return [{"focus": self._one(pieces, clouds)} for pieces in texts]

@@ -22,7 +22,7 @@ from quintet.metrics.gruen.sentences import placed_sentences
 from quintet.metrics.role_metric import BLIND_GUESS
 from quintet.models.open import identity, open_model
 from quintet.models.roles import Limits
-from quintet.text.sentences import sentences
+from quintet.text.punkt import RULES, sentences_identity, splitter
 from quintet.text.tokens import Piece
 
 LM_MODEL = "bundled:evaluator"
@@ -86,6 +86,8 @@ class Grammaticality(Metric):
     scaling: str = AUTO
     """Mode quintet. bundled: constants of the bundled models, so that a plain human sentence comes near 1. plain: none.
     auto: by the models."""
+    sentences: str = RULES
+    """punkt:FOLDER: by NLTK's Punkt, as released; FOLDER is punkt_tab/english of NLTK's data."""
 
     name = "gruen-grammaticality"
     paper = "Zhu & Bhat 2020"
@@ -110,7 +112,8 @@ class Grammaticality(Metric):
 
     def model_identities(self) -> Mapping[str, str]:
         named = {parameter: identity(getattr(self, parameter)) for parameter in self.model_roles}
-        return {**named, "scaling": f"{self.scaling}@{_digest()}"}
+        settled = {"scaling": f"{self.scaling}@{_digest()}", "sentences": sentences_identity(self.sentences)}
+        return {**named, **settled}
 
     def _score(self, examples: Sequence[Example]) -> list[Row]:
         texts = [self._sentences(example.output) for example in examples]
@@ -125,11 +128,11 @@ class Grammaticality(Metric):
 
     def _sentences(self, text: str) -> list[Piece]:
         if self.mode == "released":
-            return placed_sentences(text, cleaned=True)
+            return placed_sentences(text, cleaned=True, by=self.sentences)
         if self.mode == "paper":
-            return list(sentences(text))
+            return splitter(self.sentences)(text)
         # A text of single words is judged as a whole rather than not at all.
-        return placed_sentences(text, cleaned=False) or [
+        return placed_sentences(text, cleaned=False, by=self.sentences) or [
             Piece(text.strip(), text.find(text.strip()), len(text.rstrip()))
         ]
 

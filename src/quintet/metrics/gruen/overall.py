@@ -15,6 +15,9 @@ from quintet.metrics.gruen.grammaticality import ACCEPTABILITY_MODEL, LM_MODEL, 
 from quintet.metrics.gruen.redundancy import Redundancy
 from quintet.metrics.gruen.structure import ORDER_MODEL, Structure
 from quintet.metrics.role_metric import RoleComposite
+from quintet.text.punkt import RULES, sentences_identity
+
+_LETTERS = {"gruen-grammaticality": "G", "gruen-focus": "U", "gruen-redundancy": "R", "gruen-structure": "C"}
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,10 @@ class Gruen(RoleComposite):
     model_order: str = ORDER_MODEL
     mode: Literal["quintet", "paper", "released-2020", "released-2022"] = "quintet"
     """released-2020: without structure, which was never released. released-2022: focus is dead as well."""
+    modules: Literal["G", "GU", "GRU", "GRUC"] = "GRUC"
+    """Which sub-scores are added up: grammaticality, focUs, non-Redundancy, struCture (Figure 1)."""
+    sentences: str = RULES
+    """punkt:FOLDER: by NLTK's Punkt, as released; FOLDER is punkt_tab/english of NLTK's data."""
 
     name = "gruen"
     paper = "Zhu & Bhat 2020"
@@ -38,13 +45,28 @@ class Gruen(RoleComposite):
 
     @property
     def ingredients(self) -> tuple[Metric, ...]:
+        return tuple(metric for metric in self._all() if _LETTERS[metric.name] in self.modules)
+
+    def _all(self) -> tuple[Metric, ...]:
+        by = self.sentences
         models = {"model_lm": self.model_lm, "model_acceptability": self.model_acceptability}
         if self.mode.startswith("released"):
-            base = (Grammaticality(**models, mode="released"), Redundancy(mode="released"))
-            return (*base, Focus(self.model_words, mode="code2020")) if self.mode == "released-2020" else base
-        grammar = Grammaticality(**models, mode="paper" if self.mode == "paper" else "quintet")
-        structure = Structure(self.model_order, mode="paper" if self.mode == "paper" else "quintet")
-        return grammar, Redundancy(), Focus(self.model_words, mode="paper"), structure
+            base = Grammaticality(**models, mode="released", sentences=by), Redundancy(mode="released", sentences=by)
+            return (
+                (*base, Focus(self.model_words, mode="code2020", sentences=by))
+                if self.mode == "released-2020"
+                else base
+            )
+        mode: Literal["paper", "quintet"] = "paper" if self.mode == "paper" else "quintet"
+        return (
+            Grammaticality(**models, mode=mode, sentences=by),
+            Redundancy(sentences=by),
+            Focus(self.model_words, mode="paper", sentences=by),
+            Structure(self.model_order, mode=mode, sentences=by),
+        )
+
+    def model_identities(self) -> Mapping[str, str]:
+        return {**super().model_identities(), "sentences": sentences_identity(self.sentences)}
 
     def combine(self, example: Example, rows: Mapping[Metric, Row]) -> Row:
         found = {metric.dimensions[0].name: rows[metric][metric.dimensions[0].name] for metric in self.ingredients}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import accumulate
@@ -17,7 +17,7 @@ from quintet.core.score import EMPTY_OUTPUT, Score, Span
 from quintet.core.stopping import checkpoint
 from quintet.metrics.gruen.sentences import has_two_words, place, released_sentences
 from quintet.text.overlap import longest_common_substring
-from quintet.text.sentences import sentences as split
+from quintet.text.punkt import RULES, sentences_identity, splitter
 
 ALL_FLAGS = "ABCD"
 MOST = 4_000_000
@@ -63,6 +63,8 @@ class Redundancy(Metric):
     penalty: float = 0.1
     mode: Literal["quintet", "released"] = "quintet"
     """released: the authors' sentence clean-up and difflib's junk heuristic, blind to overlaps in long sentences."""
+    sentences: str = RULES
+    """punkt:FOLDER: by NLTK's Punkt, as released; FOLDER is punkt_tab/english of NLTK's data."""
 
     version = 2
     """2: in long texts only neighbours are compared."""
@@ -72,6 +74,9 @@ class Redundancy(Metric):
         Dimension("non-redundancy", "Does the text avoid saying a thing twice?", low=-float("inf"), high=0.0),
     )
 
+    def model_identities(self) -> Mapping[str, str]:
+        return {"sentences": sentences_identity(self.sentences)}
+
     def _score(self, examples: Sequence[Example]) -> list[Row]:
         return [{"non-redundancy": self._score_text(example.output)} for example in examples]
 
@@ -80,10 +85,10 @@ class Redundancy(Metric):
 
     def _score_text(self, text: str) -> Score:
         if self.mode == "released":
-            sentences = released_sentences(text)
+            sentences = released_sentences(text, self.sentences)
             places = place(text, sentences)
         else:
-            pieces = [piece for piece in split(text) if has_two_words(piece.text)]
+            pieces = [piece for piece in splitter(self.sentences)(text) if has_two_words(piece.text)]
             places = [(piece.start, piece.end) for piece in pieces]
             sentences = [piece.text for piece in pieces]
         spans, total = [], 0

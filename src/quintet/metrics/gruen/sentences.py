@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import string
 
-from quintet.text.sentences import sentences
+from quintet.text.punkt import RULES, splitter
 from quintet.text.tokens import Piece
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _NUMBER_POINT_NUMBER = re.compile(r"\d+\. \d+")
 
 
-def released_sentences(text: str) -> list[str]:
+def released_sentences(text: str, by: str = RULES) -> list[str]:
     """The released code's order of steps: it breaks "U.S." apart and turns 3.5 into UNK."""
     text = text.strip().replace("\n\n", ". ").replace("\n", ". ").replace("..", ".")
     text = text.replace(".", ". ").replace(". . ", ". ").replace(".  . ", ". ")
@@ -20,7 +20,7 @@ def released_sentences(text: str) -> list[str]:
         text = text.replace("  ", " ")
     while match := _NUMBER_POINT_NUMBER.search(text):
         text = text.replace(match.group(), "UNK")
-    return [piece.text for piece in sentences(text.strip()) if has_two_words(piece.text)]
+    return [piece.text for piece in splitter(by)(text.strip()) if has_two_words(piece.text)]
 
 
 def has_two_words(sentence: str) -> bool:
@@ -41,9 +41,9 @@ def place(text: str, pieces: list[str]) -> list[tuple[int, int]]:
     return places
 
 
-def placed_sentences(text: str, cleaned: bool) -> list[Piece]:
-    """Sentences worth judging with their places: after the released clean-up, or as they stand."""
+def placed_sentences(text: str, cleaned: bool, by: str = RULES) -> list[Piece]:
+    """Sentences worth judging with their places: after the released clean-up, or as they stand. `by`: see `punkt`."""
     if not cleaned:
-        return [piece for piece in sentences(text) if has_two_words(piece.text)]
-    kept = released_sentences(text)
+        return [piece for piece in splitter(by)(text) if has_two_words(piece.text)]
+    kept = released_sentences(text, by)
     return [Piece(sentence, *where) for sentence, where in zip(kept, place(text, kept), strict=True)]

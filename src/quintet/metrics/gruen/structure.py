@@ -7,7 +7,7 @@ disclosed, so ours is stated: see `mode`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,7 +17,7 @@ from quintet.core.metric import Row
 from quintet.core.score import EMPTY_OUTPUT, Score, Span
 from quintet.metrics.role_metric import RoleMetric
 from quintet.models.roles import Limits, Value
-from quintet.text.sentences import sentences
+from quintet.text.punkt import RULES, sentences_identity, splitter
 from quintet.text.tokens import Piece
 
 ORDER_MODEL = "bundled:evaluator#ord"
@@ -40,6 +40,8 @@ class Structure(RoleMetric):
     than chance or worse. penalty: -0.1 if worse than chance, else 0, as the paper's examples are printed."""
     reach: int = 4
     """Sentences shown on either side of a split, except in mode paper, which shows all."""
+    sentences: str = RULES
+    """punkt:FOLDER: by NLTK's Punkt, as released; FOLDER is punkt_tab/english of NLTK's data."""
 
     name = "gruen-structure"
     paper = "Zhu & Bhat 2020"
@@ -50,8 +52,11 @@ class Structure(RoleMetric):
         low = -float("inf") if self.mode == "paper" else -PENALTY
         return (Dimension("structure", "Are the sentences in a sensible order?", low=low, high=0.0),)
 
+    def model_identities(self) -> Mapping[str, str]:
+        return {**super().model_identities(), "sentences": sentences_identity(self.sentences)}
+
     def _score(self, examples: Sequence[Example]) -> list[Row]:
-        texts = [list(sentences(example.output)) for example in examples]
+        texts = [splitter(self.sentences)(example.output) for example in examples]
         pairs = [pair for pieces in texts for pair in self._pairs(pieces)]
         answers = iter(self.opened().log_odds(pairs, _NEAR_THE_SPLIT) if pairs else [])
         rows: list[Row] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from quintet.core.blend import Signal, digest, read_table
@@ -19,7 +19,7 @@ from quintet.metrics.im2.classifiers import RightOrder, SelfConsistency, TopicCo
 from quintet.metrics.im2.diversity import DistN
 from quintet.metrics.im2.five_points import FiveIes, FiveNuf
 from quintet.metrics.im2.inputs import Mode
-from quintet.metrics.im2.qualities import OVERALL, check, route
+from quintet.metrics.im2.qualities import OVERALL, check, note, route
 from quintet.metrics.im2.specificity import DialogueMlm
 from quintet.metrics.role_metric import RoleComposite, weights_identity
 
@@ -246,3 +246,8 @@ class Im2(Weighted):
 
     def _answers(self) -> str:
         return self.quality
+
+    def combine(self, example: Example, rows: Mapping[Metric, Row]) -> Row:
+        found = super().combine(example, rows)
+        told = note(self.quality)
+        return found if not told else {k: replace(s, flags=(*s.flags, *told)) for k, s in found.items()}

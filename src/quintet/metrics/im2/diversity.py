@@ -11,13 +11,14 @@ from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.metric import Metric, Row
 from quintet.core.score import Score
-from quintet.metrics.im2.ngram_table import NgramTable, read_table, released_score, table_identity, word_units
+from quintet.metrics.im2.ngram_table import NgramTable, read_table, released_score, stretched, table_identity
 
 
 @dataclass(frozen=True)
 class DistN(Metric):
     table: str | None = None
-    """A file of n-gram counts (see `ngram_table`); None: bigrams of the bundled dialogue table."""
+    """A file of n-gram counts (see `ngram_table`); None: bigrams of the bundled dialogue table. With `quintet bench`,
+    `set`: those of the set itself, cut at blanks, as released."""
     mode: Literal["quintet", "released"] = "quintet"
     """quintet: rarity of the n-grams, a repeated one counted once. released: mean of -p ln p over distinct n-grams,
     stretched by the table's own least and greatest; common n-grams score higher there."""
@@ -37,12 +38,11 @@ class DistN(Metric):
         return [{"diversity": self._one(example.output, table)} for example in examples]
 
     def _one(self, text: str, table: NgramTable) -> Score:
-        units = word_units(text, table.n)
+        units = table.split(text)
         distinct = dict.fromkeys(units)
         parts = {"n-grams": float(len(units)), "distinct": float(len(distinct))}
         if self.mode == "quintet":
             return Score(math.fsum(table.rarity(unit) for unit in distinct) / len(units), parts=parts)
         raw = released_score(units, table)
-        spread = table.high - table.low
         parts["entropy"] = raw
-        return Score(min(1.0, max(0.0, (raw - table.low) / spread)) if spread > 0 else 0.0, parts=parts)
+        return Score(stretched(raw, table), parts=parts)

@@ -14,7 +14,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -34,6 +34,11 @@ class NgramTable:
     low: float
     high: float
     counts: Mapping[str, int]
+    units: str = "words"
+    """words: lower case, without marks; blanks: cut at blanks alone, as in the released code."""
+
+    def split(self, text: str) -> list[str]:
+        return split_units(text, self.n) if self.units == "blanks" else word_units(text, self.n)
 
     def rarity(self, unit: str) -> float:
         """Surprise of an n-gram as a share of the greatest there can be, with one added to every count."""
@@ -47,6 +52,7 @@ class NgramTable:
 
     def to_json(self) -> str:
         plain = {"n": self.n, "total": self.total, "distinct": self.distinct, "low": self.low, "high": self.high}
+        plain |= {"units": self.units} if self.units != "words" else {}
         return json.dumps({**plain, "counts": dict(sorted(self.counts.items()))}, ensure_ascii=False)
 
 
@@ -82,23 +88,51 @@ def released_score(units: Sequence[str], table: NgramTable) -> float:
     return math.fsum(table.entropy_term(unit) for unit in distinct) / len(distinct)
 
 
-def corpus_scores(contexts: Sequence[str], responses: Sequence[str], n: int = 2) -> list[float]:
-    """What the released code does to a data set: counts over its own contexts and responses, then scores of the
-    responses stretched to 0..1. All are 0 where they do not differ (the original divides by zero)."""
+def table_of_set(contexts: Sequence[str], responses: Sequence[str], n: int = 2) -> NgramTable:
+    """What the released code counts in a data set: n-grams of its own contexts and responses, with the least and the
+    greatest score of the responses."""
     counts = Counter(unit for text in [*contexts, *responses] for unit in split_units(text, n))
-    table = NgramTable(n, counts.total(), len(counts), 0.0, 1.0, counts)
-    scores = [released_score(split_units(text, n), table) for text in responses]
-    low, high = min(scores), max(scores)
-    return [(score - low) / (high - low) if high > low else 0.0 for score in scores]
+    table = NgramTable(n, counts.total(), len(counts), 0.0, 0.0, counts, "blanks")
+    scores = [released_score(table.split(text), table) for text in responses]
+    return replace(table, low=min(scores), high=max(scores))
+
+
+def corpus_scores(contexts: Sequence[str], responses: Sequence[str], n: int = 2) -> list[float]:
+    """The released scores of a data set, stretched to 0..1. All are 0 where they do not differ (the original divides by
+    zero)."""
+    table = table_of_set(contexts, responses, n)
+    return [stretched(released_score(table.split(text), table), table) for text in responses]
+
+
+def stretched(score: float, table: NgramTable) -> float:
+    spread = table.high - table.low
+    return min(1.0, max(0.0, (score - table.low) / spread)) if spread > 0 else 0.0
+
+
+_COUNTED: dict[str, NgramTable] = {}
+_OF_SET = "set:"
+
+
+def keep(table: NgramTable) -> str:
+    """A name for a table that was counted in this process, to be given as `table=NAME`."""
+    name = _OF_SET + hashlib.sha256(table.to_json().encode()).hexdigest()[:8]
+    _COUNTED[name] = table
+    return name
 
 
 def read_table(path: str | None) -> NgramTable:
-    """The bundled table (None), or that of a file, `.json` or `.json.gz`."""
+    """The bundled table (None), that of a file, `.json` or `.json.gz`, or one that was counted here."""
+    if path is not None and path.startswith(_OF_SET):
+        if path not in _COUNTED:
+            raise InputError("this table of a set was counted elsewhere", path, "use table=set with quintet bench")
+        return _COUNTED[path]
     return _read(path, _digest_of(path))
 
 
 def table_identity(path: str | None) -> str:
     """For signatures: name and digest; a file that cannot be read says so when it is used."""
+    if path is not None and path.startswith(_OF_SET):
+        return path
     try:
         return f"{BUNDLED if path is None else Path(path).name}@{_digest_of(path)}"
     except InputError:

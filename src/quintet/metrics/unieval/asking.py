@@ -10,7 +10,7 @@ from quintet.core.score import Score, Span, no_score
 from quintet.metrics.long_texts import Sliced, in_slices
 from quintet.metrics.unieval.prompts import Prompt
 from quintet.models.roles import Long, Value, YesNo
-from quintet.text.sentences import sentences
+from quintet.text.punkt import RULES, Split, splitter
 from quintet.text.tokens import Piece
 
 RELEASED_TOKENS = 1024
@@ -32,12 +32,14 @@ class Reading:
     """absent: a fact that reads `_nofact` is an empty one."""
     one_line: bool = True
     """Line breaks inside a text become spaces, so that no text can begin a line of a decoder's prompt."""
+    sentences: str = RULES
 
 
 def ask(model: YesNo, prompt: Prompt, examples: Sequence[Example], reading: Reading) -> list[Score]:
     """One score per example; NaN with the reason where a field is absent."""
     lacking = [next((f for f in prompt.grounds if not e.has(f)), None) for e in examples]
-    units = [_units(prompt, e.output) for e in examples]
+    split = splitter(reading.sentences)
+    units = [_units(prompt, e.output, split) for e in examples]
     grounds = [_grounds(prompt, e, reading) if not f else [] for e, f in zip(examples, lacking, strict=True)]
     jobs = [
         (_line(unit.text, reading), *ground)
@@ -56,8 +58,8 @@ def ask(model: YesNo, prompt: Prompt, examples: Sequence[Example], reading: Read
     return scores
 
 
-def _units(prompt: Prompt, output: str) -> list[Piece]:
-    found = sentences(output) if prompt.unit == "sentence" else []
+def _units(prompt: Prompt, output: str, split: Split) -> list[Piece]:
+    found = split(output) if prompt.unit == "sentence" else []
     return found or [Piece(output, 0, len(output))]
 
 

@@ -18,6 +18,7 @@ from quintet.metrics.unieval.asking import Reading, ask
 from quintet.metrics.unieval.prompts import Combine, Prompt, Unit, prompts_of
 from quintet.models.open import identity, open_model
 from quintet.models.roles import Long
+from quintet.text.punkt import RULES, sentences_identity, splitter
 
 DEFAULT_YES_NO = "bundled:evaluator"
 DEFAULT_ANSWERER = "bundled:judge-lm"
@@ -35,6 +36,8 @@ class YesNoMetric(Metric):
     """cut: the prompt ends at 1024 sub-words, as released; what was not seen is reported."""
     mode: Literal["quintet", "released", "paper"] = "quintet"
     """released, paper: the first reference only, cut, texts as they stand; paper asks the paper's questions."""
+    sentences: str = RULES
+    """punkt:FOLDER: by NLTK's Punkt, as released; FOLDER is punkt_tab/english of NLTK's data."""
 
     model_role: ClassVar[str] = "yes-no"
     paper: ClassVar[str] = "Zhong et al. 2022"
@@ -47,10 +50,11 @@ class YesNoMetric(Metric):
                 object.__setattr__(self, name, fixed[name])
 
     def prepare(self) -> None:
+        splitter(self.sentences)
         open_model(self.model, self.model_role)
 
     def model_identities(self) -> Mapping[str, str]:
-        return {"model": identity(self.model)}
+        return {"model": identity(self.model), "sentences": sentences_identity(self.sentences)}
 
     @property
     def prompts(self) -> tuple[Prompt, ...]:
@@ -81,9 +85,8 @@ class YesNoMetric(Metric):
         return rows
 
     def _reading(self) -> Reading:
-        return Reading(
-            self.long, getattr(self, "references", "mean"), getattr(self, "nofact", "text"), self.mode == "quintet"
-        )
+        own = getattr(self, "references", "mean"), getattr(self, "nofact", "text")
+        return Reading(self.long, *own, self.mode == "quintet", self.sentences)
 
 
 def overall(row: Mapping[str, Score]) -> Score:
