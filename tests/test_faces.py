@@ -1,21 +1,49 @@
 """The public face: names, what importing costs, and how fast the door opens."""
 
+import doctest
 import statistics
 import subprocess
 import sys
 import time
+from pathlib import Path
+
+import pytest
 
 import quintet
 
-PUBLIC = {"Dimension", "Example", "Metric", "Result", "Score", "Span"}
-PUBLIC |= {"QuintetError", "UserError", "__version__", "load", "score"}
 HEAVY = ("torch", "transformers", "onnxruntime", "pandas", "scipy", "matplotlib", "numpy", "typer", "rich")
 
 
-def test_public_names_are_these_and_resolve() -> None:
-    assert set(quintet.__all__) == PUBLIC
-    for name in PUBLIC:
-        assert getattr(quintet, name) is not None
+NOT_OURS = {"__version__", "Claim", "claims"}
+"""Names whose examples stand elsewhere: they need a model."""
+
+
+def test_each_public_name_has_an_example_that_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert 25 <= len(quintet.__all__) <= 35
+    runner = doctest.DocTestRunner(verbose=False)
+    for name in set(quintet.__all__) - NOT_OURS:
+        public = getattr(quintet, name)
+        assert (public.__doc__ or "").strip(), name
+        found = doctest.DocTestFinder(recurse=False).find(public, name, module=False, globs={"quintet": quintet})
+        assert sum(len(test.examples) for test in found), f"{name} has no example"
+        for test in found:
+            assert not runner.run(test).failed, name
+
+
+def test_an_unknown_name_is_said() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        quintet.nonsense  # noqa: B018
+
+
+def test_one_dimension_is_no_list_of_letters() -> None:
+    found = quintet.score(
+        [{"output": "It opens in June.", "source": "It opens in May."}],
+        "fact", dims="consistency", fast=True, cache=False,
+    )  # fmt: skip
+    assert list(found.columns) == ["consistency"]
 
 
 def test_import_loads_nothing_heavy() -> None:

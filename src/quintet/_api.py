@@ -14,6 +14,7 @@ from quintet.core.item import Item, Scored
 from quintet.core.metric import Metric
 from quintet.core.parameters import build
 from quintet.core.result import Result
+from quintet.core.score import Score
 from quintet.core.task import find_task, read_tasks, task_of
 from quintet.errors import InputError, UnknownName
 from quintet.io.items import Items
@@ -38,6 +39,9 @@ def load(name: str, **parameters: Any) -> Metric:
     """A metric by its name in `quintet metrics`; parameters as keywords or after a colon.
 
     A name that other tools have for a dimension (`faithfulness`, `context_recall`) gives the metric that answers it.
+
+    >>> quintet.load("bleu-2").parameters["order"]
+    2
     """
     from quintet.metrics import metrics
 
@@ -46,11 +50,97 @@ def load(name: str, **parameters: Any) -> Metric:
     return build(metrics, name, **parameters)
 
 
+def metric(name: str, **parameters: Any) -> Metric:
+    """`load` under the name of what it gives.
+
+    >>> [score.value for score in quintet.metric("distinct-1").score([quintet.Example("a b")])[0].values()]
+    [1.0]
+    """
+    return load(name, **parameters)
+
+
+def register(metric: Callable[..., Metric], name: str = "") -> None:
+    """Makes a metric of yours known by its name in this process; a package names it in an entry point instead.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Shouting(quintet.Metric):
+    ...     name = "shouting"
+    ...     dimensions = (quintet.Dimension("shouting", "Does it shout?"),)
+    ...     def _score(self, examples):
+    ...         return [{"shouting": quintet.Score(float("!" in example.output))} for example in examples]
+    >>> quintet.register(Shouting)
+    >>> quintet.score([{"output": "Hello!"}], metrics="shouting", cache=False)["shouting"]
+    [1.0]
+    """
+    from quintet.metrics import metrics
+
+    called = name or getattr(metric, "name", "")
+    if not isinstance(called, str) or not called:
+        raise InputError("the metric has no name", todo="give it one: register(MyMetric, 'my-metric')")
+    metrics.add(called, metric, (metric.__doc__ or "").partition("\n")[0])
+
+
+def list_metrics() -> list[str]:
+    """The names of all metrics, those of other packages with them.
+
+    >>> "rouge-l" in quintet.list_metrics()
+    True
+    """
+    from quintet.metrics import metrics
+
+    return [entry.name for entry in metrics]
+
+
+def list_models() -> list[str]:
+    """The bundled models, as `model=` takes them.
+
+    >>> "bundled:gte-small" in quintet.list_models()
+    True
+    """
+    from quintet.models.catalog import bundled
+
+    return [f"bundled:{model.name}" for model in bundled()]
+
+
+def list_tasks() -> dict[str, list[str]]:
+    """The dimensions of each task.
+
+    >>> quintet.list_tasks()["summarization"]
+    ['coherence', 'consistency', 'fluency', 'relevance']
+    """
+    return {name: list(task.dimensions) for name, task in read_tasks().items()}
+
+
+def score_text(
+    output: str,
+    *,
+    source: str | None = None,
+    context: str | None = None,
+    references: Sequence[str] | str = (),
+    history: Sequence[str] | None = None,
+    question: str | None = None,
+    contexts: Sequence[str] | None = None,
+    task: str | None = None,
+    **options: Any,
+) -> Mapping[str, Score]:
+    """One text: its scores by dimension or metric. Options are those of `score`.
+
+    >>> quintet.score_text("a b", references="a c", metrics="rouge-1", cache=False)["rouge-1"].value
+    0.5
+    """
+    given = {"source": source, "context": context, "history": history, "question": question, "contexts": contexts}
+    row: dict[str, Any] = {"output": output, **{name: value for name, value in given.items() if value is not None}}
+    if references:
+        row["references"] = [references] if isinstance(references, str) else list(references)
+    return score([row], task, **options).rows[0].scores
+
+
 def score(
     data: Any,
     task: str | None = None,
     *,
-    dims: Sequence[str] | None = None,
+    dims: Sequence[str] | str | None = None,
     metrics: Sequence[str | Metric] | str | None = None,
     columns: Columns = None,
     model: str | None = None,
@@ -68,6 +158,10 @@ def score(
     Give a task (all its dimensions, or those in `dims`), or name metrics. Row k of the result is row k of the data.
     `fast` leaves the language model out. `workers` processes of this machine share the work; `engine="ray"` or
     `"ray:ADDRESS"` hands it to a cluster.
+
+    >>> rows = [{"output": "a b", "references": ["a b"]}, {"output": "a b", "references": ["a c"]}]
+    >>> quintet.score(rows, metrics="rouge-1", cache=False)
+    Result(2 rows: rouge-1 0.750)
     """
     from quintet.io.sources import rows_from_python
     from quintet.io.tables import open_table
@@ -82,7 +176,7 @@ def score(
 
 def make_plan(
     task: str | None,
-    dims: Sequence[str] | None,
+    dims: Sequence[str] | str | None,
     metrics: Sequence[str | Metric] | str | None,
     present: Iterable[str] | None,
     model: str | None = None,
@@ -94,6 +188,7 @@ def make_plan(
     """Which columns to compute for a task or for metrics named one by one, and what their scores go through."""
     from quintet.metrics import metrics as registry
 
+    dims = _names(dims)
     if calibration is not None:
         from quintet.runner.calibrating import asked_dimensions, calibrated_plan
 
@@ -128,6 +223,11 @@ def make_plan(
         raise UnknownName(f"{error.kind} in {task_file} [{task}]", error.name, error.known) from None
 
 
+def _names(given: Sequence[str] | str | None) -> list[str] | None:
+    """`"consistency"` is one name, not eleven letters."""
+    return None if given is None else [given] if isinstance(given, str) else list(given)
+
+
 def open_store(cache: bool | str | Path) -> Store:
     if cache is False:
         return NoStore()
@@ -149,7 +249,7 @@ def open_executor(workers: int = 1, engine: str | None = None) -> Executor:
 def batch_scorer(
     task: str | None = None,
     *,
-    dims: Sequence[str] | None = None,
+    dims: Sequence[str] | str | None = None,
     metrics: Sequence[str | Metric] | str | None = None,
     columns: Columns = None,
     model: str | None = None,
@@ -193,7 +293,7 @@ def bench(
     metrics: Sequence[str] | str | None = None,
     *,
     scores: Sequence[tuple[str, str | Path]] = (),
-    dims: Sequence[str] | None = None,
+    dims: Sequence[str] | str | None = None,
     level: str | None = None,
     exclude_systems: Sequence[str] = (),
     unanimous: str = "",
@@ -213,6 +313,9 @@ def bench(
 
     Without `metrics` and `scores` the bundled evaluator is judged: each dimension by its own metric. `scores` are files
     of scores made elsewhere, as (name, path), matched by id.
+
+    >>> quintet.bench(["topical_chat"], metrics=["rouge-l"], dims="naturalness")  # doctest: +SKIP
+    [Record(set='topical_chat', metric='rouge-l', dimension='naturalness', …)]
     """
     from quintet.data.benchmark import load as load_benchmark
     from quintet.data.catalog import state
@@ -221,7 +324,7 @@ def bench(
 
     records: list[Record] = []
     benchmarks = [load_benchmark(name, data, variant) for name in sets]
-    asked = own_dimensions(dims, benchmarks)
+    asked = own_dimensions(_names(dims), benchmarks)
     for name, benchmark in zip(sets, benchmarks, strict=True):
         if state(name, data) == "altered":
             on_note(f"{name}: the files differ from those the catalogue knows (see quintet data)")
@@ -340,20 +443,41 @@ def _answered(task: str, dimension: str) -> bool:
 
 
 def compare(
-    files: Sequence[str],
+    systems: Sequence[Result | str | Path] | Mapping[str, Result | str | Path],
     *,
-    dims: Sequence[str] | None = None,
+    dims: Sequence[str] | str | None = None,
     lower_is_better: Sequence[str] = (),
     tie: float = 0.0,
     common_only: bool = False,
 ) -> list[Difference]:
-    """Systems against one another on the same inputs: scored files, one per system, or one with a system column."""
+    """Systems against one another on the same inputs: Results or scored files, one per system, by name if you like; or
+    one file with a system column.
+
+    >>> one = quintet.score([{"output": "a b", "references": ["a b"]}] * 9, metrics="rouge-1", cache=False)
+    >>> two = quintet.score([{"output": "a c", "references": ["a b"]}] * 9, metrics="rouge-1", cache=False)
+    >>> quintet.compare({"one": one, "two": two})[0].difference
+    0.5
+    """
     from quintet.io.score_rows import scores_by_system
     from quintet.stats.compare import System
     from quintet.stats.compare import compare as compare_systems
 
-    systems = [System(name, values, ids) for name, ids, values in scores_by_system(files, dims)]
-    return compare_systems(systems, dims, lower_is_better=lower_is_better, tie=tie, common_only=common_only)
+    dims, down = _names(dims), [*lower_is_better]
+    named = isinstance(systems, Mapping)
+    given = list(systems.values() if isinstance(systems, Mapping) else systems)
+    if named or any(isinstance(one, Result) for one in given):
+        from quintet._saved import ids_of, read_scored
+
+        results = [one if isinstance(one, Result) else read_scored(str(one), dims) for one in given]
+        names = list(systems) if isinstance(systems, Mapping) else [f"system {k}" for k in range(1, len(given) + 1)]
+        shared = [label for label in results[0].columns if all(label in one.columns for one in results)]
+        down += [label for label in shared if not results[0].columns[label].higher_is_better]
+        pairs = zip(names, results, strict=True)
+        tables = [(str(name), ids_of(one), {label: one[label] for label in shared}) for name, one in pairs]
+    else:
+        tables = [(name, ids, values) for name, ids, values in scores_by_system([str(one) for one in given], dims)]
+    found = [System(name, values, ids) for name, ids, values in tables]
+    return compare_systems(found, dims, lower_is_better=down, tie=tie, common_only=common_only)
 
 
 def gate(
@@ -371,7 +495,11 @@ def gate(
 ) -> Verdict:
     """Holds the means of a Result or a scored file against limits, and drops since a baseline: see quintet gate.
 
-    `gate(result, min={"consistency": 0.8}).check()` raises GateFailed where a limit does not hold.
+    `check` of the verdict raises GateFailed where a limit does not hold.
+
+    >>> result = quintet.score([{"output": "a b", "references": ["a c"]}], metrics="rouge-1", cache=False)
+    >>> quintet.gate(result, min={"rouge-1": 0.4}).passed
+    True
     """
     from quintet.stats import gate as statistics
 
@@ -390,8 +518,12 @@ def gate(
     return statistics.judge(statistics.subject_of(scored, names, "the result"), limits, before, rules)
 
 
-def people(name: str, data: str | Path | None = None) -> dict[str, Any]:
-    """How well people agree on a set: by dimension, and the weight of each quality in `overall`, all and by rater."""
+def human_agreement(name: str, data: str | Path | None = None) -> dict[str, Any]:
+    """How well people agree on a set: by dimension, and the weight of each quality in `overall`, all and by rater.
+
+    >>> quintet.human_agreement("topical_chat")  # doctest: +SKIP
+    {'set': 'topical_chat', …}
+    """
     from quintet.data.benchmark import load as load_benchmark
     from quintet.stats.agreement import agreement_and_weights
 
@@ -424,6 +556,11 @@ def calibrate(
 
     The texts are scored as `score` would, or `scores` names columns of scores that are there already. `accept` is the
     lowest rating that is good enough. The result goes into `score(…, calibration=…)`.
+
+    >>> rows = [{"output": "a b", "references": ["a b" if k % 2 else "c d"], "good": k % 2} for k in range(40)]
+    >>> known = quintet.calibrate(rows, {"rouge-1": "good"}, metrics="rouge-1", cache=False)
+    >>> quintet.score(rows[:2], metrics="rouge-1", calibration=known, cache=False)["rouge-1"]
+    [0.0, 1.0]
     """
     from quintet.io.labelled_rows import of_file, of_result
     from quintet.stats.calibration import Labelled, check_aim

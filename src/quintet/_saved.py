@@ -48,7 +48,12 @@ def read_scored(
     task: str | None = None,
     columns: Mapping[str, str] | str | None = None,
 ) -> Result:
-    """A file that was scored before, as a Result: its scores, and the evidence where it was written beside them."""
+    """A file that was scored before, as a Result: its scores, and the evidence where it was written beside them.
+
+    >>> quintet.score([{"output": "a b"}], metrics="distinct-1", cache=False).save("scored.jsonl")
+    >>> quintet.read_scored("scored.jsonl")["distinct-1"]
+    [1.0]
+    """
     rows = read_score_rows(path)
     if not rows:
         raise InputError("has no rows", path)

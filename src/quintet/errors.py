@@ -27,6 +27,15 @@ _LONGEST_NAME = 80
 
 
 class QuintetError(Exception):
+    """Base of everything that goes wrong on purpose.
+
+    >>> try:
+    ...     quintet.load("no-such-metric")
+    ... except quintet.QuintetError as error:
+    ...     error.exit_code
+    2
+    """
+
     exit_code = 1
 
     def __init__(self, *arguments: object) -> None:
@@ -48,11 +57,21 @@ def shortened(name: str, most: int = _LONGEST_NAME) -> str:
 
 
 class UserError(QuintetError):
+    """What the user can put right; the message says how.
+
+    >>> issubclass(quintet.UserError, quintet.QuintetError)
+    True
+    """
+
     exit_code = 2
 
 
 class InputError(UserError):
-    """Bad bytes, a broken line, an impossible value; `where` is a file, line or row."""
+    """Bad bytes, a broken line, an impossible value; `where` is a file, line or row.
+
+    >>> str(quintet.InputError("no text", "rows.jsonl, line 2", "give one"))
+    'rows.jsonl, line 2: no text; give one'
+    """
 
     def __init__(self, what: str, where: str = "", todo: str = "") -> None:
         self.what, self.where, self.todo = masked(what), masked(where), masked(todo)
@@ -95,4 +114,10 @@ class MissingPackage(UserError):
 
 
 class GateFailed(QuintetError):
+    """Scores fell short of a limit; `quintet.Verdict.check` raises it.
+
+    >>> quintet.GateFailed.exit_code
+    3
+    """
+
     exit_code = 3

@@ -19,7 +19,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="As JSON, for scripts.")]
 
 def people(set: Set, data: Data = None, json_: AsJson = False) -> None:
     """Agreement of people with people (as in USR's Table 1), and how much each quality weighs in overall."""
-    found = api.people(set, data)
+    found = api.human_agreement(set, data)
     if json_:
         typer.echo(json.dumps(found, indent=1))
         return

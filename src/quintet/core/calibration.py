@@ -63,6 +63,12 @@ class Curve:
 
 @dataclass(frozen=True)
 class Calibration:
+    """Scores on the scale of your own labels: what `quintet.calibrate` makes.
+
+    >>> quintet.Calibration({}).source
+    'calibration'
+    """
+
     curves: Mapping[str, Curve]
     """By dimension, or by metric where metrics were named one by one."""
     signatures: Mapping[str, str] = field(default_factory=dict)

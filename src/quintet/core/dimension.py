@@ -7,6 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
+    """One question about a text, what it needs, and the range of the answers.
+
+    >>> quintet.Dimension("shouting", "Does it shout?", needs=("source",)).higher_is_better
+    True
+    """
+
     name: str
     question: str
     needs: tuple[str, ...] = ()

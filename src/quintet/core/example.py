@@ -14,7 +14,11 @@ FIELDS = ("output", "source", "context", "references", "history", "question", "c
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """`None` (for references and history: empty) means absent; an empty string means present and empty."""
+    """`None` (for references and history: empty) means absent; an empty string means present and empty.
+
+    >>> quintet.Example("It opens in June.", source="It opens in May.").has("references")
+    False
+    """
 
     output: str
     source: str | None = None

@@ -26,6 +26,12 @@ Row = Mapping[str, Score]
 
 @dataclasses.dataclass(frozen=True)
 class Metric(ABC):
+    """Scores examples by its dimensions; `quintet.register` shows one.
+
+    >>> quintet.load("token-f1").signature.split("|")[0]
+    'token-f1'
+    """
+
     name: ClassVar[str]
     dimensions: ClassVar[tuple[Dimension, ...]]
     version: ClassVar[int] = 1

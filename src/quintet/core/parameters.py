@@ -12,7 +12,6 @@ from quintet.core.metric import Metric
 from quintet.core.registry import Registry
 from quintet.errors import InputError, UnknownName
 
-
 _PARTS = re.compile(r'(?:[^,"=]*="(?:[^"]|"")*"|[^,])+')
 """Between commas; a value in double quotes may hold commas, and a doubled quote stands for one."""
 

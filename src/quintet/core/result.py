@@ -19,7 +19,12 @@ from quintet.errors import InputError, UnknownName
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What the numbers of one column mean, and how anyone can get them again."""
+    """What the numbers of one column mean, and how anyone can get them again.
+
+    >>> result = quintet.score([{"output": "a", "references": ["a"]}], metrics="ter", cache=False)
+    >>> result.columns["ter"].higher_is_better
+    False
+    """
 
     label: str
     signature: str
@@ -35,7 +40,11 @@ class Column:
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """`result[0]` is a row, `result["consistency"]` a column, `result[:10]` a Result of the first ten rows."""
+    """`result[0]` is a row, `result["consistency"]` a column, `result[:10]` a Result of the first ten rows.
+
+    >>> quintet.score([{"output": "a a b"}], metrics="distinct-1", cache=False).means()
+    {'distinct-1': 0.6666666666666666}
+    """
 
     rows: Sequence[Scored]
     columns: Mapping[str, Column]

@@ -17,7 +17,11 @@ count it."""
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of one field (`text[start:end]`) with its own value: evidence one can point at."""
+    """A piece of one field (`text[start:end]`) with its own value: evidence one can point at.
+
+    >>> "a dragon ate"[quintet.Span(2, 8, 0.1).start : 8]
+    'dragon'
+    """
 
     start: int
     end: int
@@ -34,6 +38,12 @@ class Span:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Score:
+    """One number about a text, and what it was made of.
+
+    >>> quintet.Score(0.25, flags=("empty source",))
+    Score(0.250, empty source)
+    """
+
     value: float
     spans: tuple[Span, ...] = ()
     parts: Mapping[str, float] = field(default_factory=dict)

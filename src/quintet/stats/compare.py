@@ -56,7 +56,11 @@ class System:
 
 @dataclass(frozen=True)
 class Difference:
-    """One dimension, two systems; `first` minus `second`."""
+    """One dimension, two systems; `first` minus `second`. `quintet.compare` gives a list of them.
+
+    >>> "p_holm" in quintet.Difference.__dataclass_fields__
+    True
+    """
 
     dimension: str
     first: str

@@ -261,6 +261,12 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
+    """What became of each limit; `quintet.gate` gives it.
+
+    >>> quintet.Verdict((), ()).passed
+    True
+    """
+
     checks: tuple[Check, ...]
     signatures: tuple[str, ...]
 

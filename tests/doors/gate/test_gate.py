@@ -231,7 +231,7 @@ def test_gate_from_python_takes_results_and_files(tmp_path: Path) -> None:
     rows = [{"id": str(k), "output": "a b c d" if k % 2 else "a b", "references": ["a b c d"]} for k in range(20)]
     result = score(rows, metrics=["ter", "rouge-1"], cache=False)
     assert gate(result, min={"rouge-1": 0.5}, max={"ter": 60}).passed
-    with pytest.raises(GateFailed, match="mean rouge-1 0.833 is below 0.9"):
+    with pytest.raises(GateFailed, match=r"mean rouge-1 0\.833 is below 0\.9"):
         gate(result, min={"rouge-1": 0.9}).check()
     worse = score([{**row, "output": "z"} for row in rows], metrics=["ter"], cache=False)
     assert gate(result, max_drop={"ter": 0}, baseline=worse).passed
