@@ -12,7 +12,8 @@ from quintet.cli import options
 Files = Annotated[
     list[str],
     typer.Argument(
-        metavar="FILE", help="Scored files, one per system (NAME=FILE or FILE), or one file with a system column."
+        metavar="FILE",
+        help="Scored files or kept runs (@-1 @-2), one per system (NAME=FILE), or one file with a system column.",
     ),
 ]
 Format = Annotated[str, typer.Option("--format", "-f", metavar="NAME", help="text, markdown, latex, csv or json.")]

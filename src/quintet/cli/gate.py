@@ -12,9 +12,11 @@ import typer
 
 from quintet import _api as api
 from quintet.cli import options
+from quintet.cli.history import record_result, what_of
 from quintet.cli.spent import spent
 from quintet.core.evidence import counted, shorten
 from quintet.errors import InputError, UnknownName
+from quintet.io.runs import is_run
 
 if TYPE_CHECKING:
     from quintet.stats.gate import Check, Failing, Subject, Verdict
@@ -125,7 +127,10 @@ MaxDrop = Annotated[
     ),
 ]
 Baseline = Annotated[
-    str | None, typer.Option("--baseline", metavar="FILE", help="The scores of before, matched by id.")
+    str | None,
+    typer.Option(
+        "--baseline", metavar="FILE", help="The scores of before, matched by id: a file, @-2, or last-on-main."
+    ),
 ]
 ScoredBaseline = Annotated[
     bool, typer.Option("--scored-baseline", help="With --task: take the baseline's scores as they stand.")
@@ -209,9 +214,9 @@ class _Scoring:
     def subject(self, path: str, dims: Sequence[str], as_it_stands: bool = False) -> Subject:
         from quintet.stats.gate import calibrated_subject, scored_file, scored_now
 
-        if as_it_stands or not (self.task or self.metrics):
+        if as_it_stands or is_run(path) or not (self.task or self.metrics):
             # A baseline taken as it stands is on the scale of its own making.
-            plain = self.calibration is None or as_it_stands
+            plain = self.calibration is None or as_it_stands or is_run(path)
             return scored_file(path, dims) if plain else calibrated_subject(path, dims, str(self.calibration))
         result = api.score(
             path,
@@ -226,6 +231,8 @@ class _Scoring:
             skip_bad=self.skip_bad,
             cache=self.cache,
         )
+        if self.cache is not False:
+            record_result(result, what_of(self.task, self.metrics), [path], self.cache)
         return scored_now(result, path, dims)
 
     def lower_is_better(self, dims: Sequence[str]) -> set[str]:

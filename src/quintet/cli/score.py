@@ -14,6 +14,7 @@ import typer
 from quintet import _api as api
 from quintet._saved import PAGES
 from quintet.cli import options, screen
+from quintet.cli.history import Recorder, what_of
 from quintet.cli.spent import spent
 from quintet.cli.summary import Summary
 from quintet.core.item import Scored
@@ -117,11 +118,14 @@ def score(
             store = opened.enter_context(closing(api.open_store(cached)))
             writer = None if chosen == "table" else opened.enter_context(open_writer(out or "-", chosen))
             page = opened.enter_context(_page(report, plan, paths) or nullcontext())
+            kept = None if cached is False or text is not None else Recorder(plan.described)
             tick = opened.enter_context(screen.progress(_total(paths, limit), "scoring"))
             for scored in api.stream(
                 plan, items, store, skip_bad=skip_bad, executor=executor, tally=tally, on_row=tick
             ):
                 summary.add(scored)
+                if kept is not None:
+                    kept.add(scored)
                 if sessions is not None:
                     sessions.add(scored)
                 if page is not None:
@@ -144,6 +148,8 @@ def score(
                     of_sessions.write(session.to_json())
                 of_sessions.finish()
         screen.say_sessions(list(sessions), stderr=writer is not None and out in (None, "-"))
+    if kept is not None:
+        kept.finish(what_of(task, metric), paths, cached)
     _report(plan, shown, summary, tally, to_stdout=writer is None or out not in (None, "-"))
     if writer is not None and writer.replaced:
         note = f"{writer.replaced} characters that are no Unicode text were written as U+FFFD"

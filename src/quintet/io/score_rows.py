@@ -9,6 +9,7 @@ from typing import Any
 
 from quintet.errors import InputError, UnknownName
 from quintet.io.records import BadRow, Table
+from quintet.io.runs import is_run, rows_of
 from quintet.io.tables import open_table
 
 NESTED = ("predict_scores", "scores", "quintet")
@@ -72,8 +73,12 @@ def _wanted(dims: Sequence[str] | None, shared: set[str], columns: set[str], whe
     return list(dims)
 
 
-def read_score_rows(path: str) -> list[Mapping[str, Any]]:
-    """All rows of a file with their scores beside the other columns; a row without an id has its number as one."""
+def read_score_rows(path: str, wanted: Sequence[str] = ()) -> list[Mapping[str, Any]]:
+    """All rows of a file with their scores beside the other columns; a row without an id has its number as one.
+
+    A kept run (`@-1`, `last-on-main`) is read as a file of ids and scores; `wanted` are columns it must have."""
+    if is_run(path):
+        return rows_of(path, wanted)
     with open_table(path) as table:
         rows = [_flat(record.values) for record in _records(table)]
     return [row if row.get("id") is not None else {**row, "id": str(k)} for k, row in enumerate(rows, 1)]

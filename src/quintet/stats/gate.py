@@ -99,7 +99,7 @@ def subject_of(scored: Result | str | os.PathLike[str], dimensions: Sequence[str
 
 
 def scored_file(path: str, dimensions: Sequence[str]) -> Subject:
-    rows = read_score_rows(path)
+    rows = read_score_rows(path, dimensions)
     if not rows:
         raise InputError("has no rows", path)
     known = dict.fromkeys(name for row in rows for name in row)
