@@ -17,6 +17,7 @@ LEVELS = [
     {"models", "data"},
     {"text", "io"},
     {"core"},
+    {"_checked"},
     {"errors"},
     {"_install", "_secrets", "_version"},
 ]

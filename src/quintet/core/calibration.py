@@ -13,8 +13,9 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
+from quintet._checked import checked
 from quintet.core.composite import Composite
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
@@ -26,6 +27,15 @@ FORMAT = "quintet-calibration-1"
 ACCEPTED = ".accepted"
 """Ends the name of the column that says 1 or 0."""
 _TODO = "make it again with quintet calibrate"
+
+
+class _CurveTable(TypedDict):
+    scores: list[float]
+    values: list[float]
+    low: float
+    high: float
+    higher_is_better: bool
+    threshold: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +177,7 @@ def read_calibration(path: str | Path) -> Calibration:
         plain = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", where, "quintet calibrate writes such a file") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InputError("is not a calibration (not JSON)", where, _TODO) from None
     tables = plain.get("dimensions") if isinstance(plain, dict) and plain.get("format") == FORMAT else None
     if not isinstance(tables, dict) or not tables:
@@ -177,8 +187,8 @@ def read_calibration(path: str | Path) -> Calibration:
         try:
             curves[name] = _curve(table)
             signatures[name] = str(table.get("signature", ""))
-        except (KeyError, TypeError, ValueError, AttributeError) as problem:
-            detail = " ".join(str(problem).split())[:80]
+        except (InputError, ValueError) as problem:
+            detail = " ".join((problem.what if isinstance(problem, InputError) else str(problem)).split())[:120]
             raise InputError(f"the map of {name} is damaged ({detail})", where, _TODO) from None
         known = {*curve_json(curves[name]), "signature"}
         facts[name] = {key: value for key, value in table.items() if key not in known}
@@ -186,17 +196,20 @@ def read_calibration(path: str | Path) -> Calibration:
 
 
 def _curve(table: Mapping[str, Any]) -> Curve:
-    scores = tuple(float(x) for x in table["scores"])
-    values = tuple(float(y) for y in table["values"])
-    up = bool(table["higher_is_better"])
-    threshold = table["threshold"]
+    given = checked(table, _CurveTable, "")
+    scores, values = tuple(map(float, given["scores"])), tuple(map(float, given["values"]))
+    up, threshold = given["higher_is_better"], given["threshold"]
     if not scores or len(scores) != len(values) or not all(map(math.isfinite, (*scores, *values))):
         raise ValueError("scores and values are not pairs of numbers")
     if any(a >= b for a, b in pairwise(scores)):
         raise ValueError("scores do not rise")
     if any((a > b) if up else (a < b) for a, b in pairwise(values)):
         raise ValueError("values are not monotone")
-    low, high = float(table["low"]), float(table["high"])
+    low, high = float(given["low"]), float(given["high"])
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise ValueError("low and high are no scale")
+    if threshold is not None and not math.isfinite(threshold):
+        raise ValueError("the threshold is no number")
     return Curve(scores, values, low, high, up, None if threshold is None else float(threshold))
 
 

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 import types
 import typing
 from typing import Any, Literal
 
+from quintet._checked import checked
 from quintet.core.metric import Metric
 from quintet.core.registry import Registry
 from quintet.errors import InputError, UnknownName
 
 _PARTS = re.compile(r'(?:[^,"=]*="(?:[^"]|"")*"|[^,])+')
 """Between commas; a value in double quotes may hold commas, and a doubled quote stands for one."""
+
+LIMITS = {
+    "n": (1, 32), "order": (1, 32), "ngram": (1, 32), "char_order": (1, 32), "word_order": (0, 32),
+    "layer": (0, 1000), "turns": (0, 100_000), "window": (1, 100_000), "best": (0, 100_000), "reach": (0, 100_000),
+    "shortest": (0, 100_000), "samples": (1, 1000),
+}  # fmt: skip
+"""By a parameter's name, of any metric: beyond these nothing is measured, and some would compute for days."""
 
 
 def build(registry: Registry, text: str, /, **preset: Any) -> Metric:
@@ -28,8 +37,26 @@ def build(registry: Registry, text: str, /, **preset: Any) -> Metric:
         if key not in known:
             raise UnknownName(f"parameter of {name}", key, known)
     values = {key: read_value(raw, known[key], f"{name}: {key}") for key, raw in typed.items()}
-    given = {k: v for k, v in preset.items() if k in known and v is not None}
+    given = {k: _fitting(v, known[k], f"{name}: {k}") for k, v in preset.items() if k in known and v is not None}
+    for key, value in {**given, **values}.items():
+        _refuse_beyond(key, value, f"{name}: {key}")
     return entry.build(**{**given, **values})
+
+
+def _fitting(value: Any, hint: Any, where: str) -> Any:
+    """A value from Python or from a task file, which may be of any type."""
+    if type(value) is hint or not isinstance(value, str | int | float | bool | list | dict):
+        return value
+    return checked(value, hint, where)
+
+
+def _refuse_beyond(key: str, value: Any, where: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return
+    least, most = LIMITS.get(key, (-math.inf, math.inf))
+    if not (math.isfinite(value) and least <= value <= most):
+        todo = f"give a number from {least} to {most}" if key in LIMITS else "give a finite number"
+        raise InputError(f"{value!r} is out of range", where, todo)
 
 
 def build_on(registry: Registry, text: str, model: str | None, /, **preset: Any) -> tuple[Metric, bool]:

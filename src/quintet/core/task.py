@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypedDict
 
+from quintet._checked import checked
 from quintet.core.dimension import Dimension
 from quintet.core.example import FIELDS
 from quintet.errors import InputError, UnknownName
 
 _KEYS = ("question", "needs", "low", "high", "higher_is_better", "metric", "of", "parameters", "aliases", "unless")
+_TODO = "see docs/tasks.md for the form"
+
+
+class _DimensionTable(TypedDict, total=False):
+    question: str
+    needs: list[str]
+    low: float
+    high: float | Literal["none"]
+    higher_is_better: bool
+    metric: str
+    of: str
+    parameters: dict[str, Any]
+    aliases: list[str]
+    unless: list[str]
+
+
+class _TaskTable(TypedDict, total=False):
+    about: str
+    aliases: list[str]
+    dimensions: dict[str, _DimensionTable]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +76,7 @@ def read_tasks(extra: Path | None = None) -> dict[str, Task]:
         for name, table in _read_file(extra).items():
             if not isinstance(table, dict):
                 raise InputError(f"[{name}] is not a table", str(extra), "write [TASK.dimensions] as in docs/tasks.md")
+            checked(table, _TaskTable, f"{extra} [{name}]", _TODO)
             merged = tables.setdefault(name, {"dimensions": {}})
             merged["about"] = table.get("about", merged.get("about", ""))
             merged["aliases"] = [*merged.get("aliases", ()), *table.get("aliases", ())]
@@ -88,7 +111,7 @@ def _read_file(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", str(path), "give the path of a TOML file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"not valid TOML: {error}", str(path), "see docs/tasks.md for the form") from None
+        raise InputError(f"not valid TOML: {error}", str(path), _TODO) from None
 
 
 def _task(name: str, table: Mapping[str, Any], where: str) -> Task:
@@ -108,11 +131,14 @@ def _dimension(name: str, row: Any, where: str) -> TaskDimension:
         if needed not in FIELDS:
             raise UnknownName(f"field that dimension {name} in {where} needs", needed, FIELDS)
     high = row.get("high", 1.0)
+    low = float(row.get("low", 0.0))
+    if not (math.isfinite(low) and (high == "none" or (math.isfinite(high) and low < high))):
+        raise InputError(f"dimension {name!r} goes from {low:g} to {high}", where, "low must be below high")
     dimension = Dimension(
         name=name,
         question=row["question"],
         needs=tuple(row.get("needs", ())),
-        low=float(row.get("low", 0.0)),
+        low=low,
         high=None if high == "none" else float(high),
         higher_is_better=bool(row.get("higher_is_better", True)),
     )

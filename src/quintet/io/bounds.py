@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
+from quintet._checked import whole_number
 from quintet.errors import InputError
 
 DEEPEST = 100
@@ -20,12 +20,7 @@ class Bound:
 
     @property
     def limit(self) -> int:
-        given = os.environ.get(self.variable, "")
-        if not given:
-            return self.usual
-        if not (given.isascii() and given.isdigit() and 0 < int(given) < 2**60):
-            raise InputError(f"{self.variable} is {given!r}", todo="set it to a whole number from 1 up, or unset it")
-        return int(given)
+        return whole_number(self.variable, self.usual)
 
     def refusal(self, where: str) -> InputError:
         return InputError(f"{self.what} {self.limit:,} bytes", where, f"raise it with {self.variable}=BYTES")

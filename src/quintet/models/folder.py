@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from quintet.errors import ModelError
+from quintet._checked import checked
+from quintet.errors import InputError, ModelError
 
 NAME = "model.toml"
 HEAD = "head.safetensors"
 """Of a small head, which has no graph."""
 HEADS = "heads.safetensors"
 """Of the heads of a language model, beside its graph."""
+
+_SIZES = {"layers": (0, 1000), "width": (1, 1_000_000), "max_tokens": (1, 100_000_000), "pad": (0, 100_000_000)}
+"""A file that says more is damaged or made to do harm: layers are counted and named one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +77,17 @@ def describe(folder: Path) -> Description:
     path = folder / NAME
     try:
         plain = tomllib.loads(path.read_text(encoding="utf-8"))
-        return Description(**{f.name: _frozen(plain[f.name]) for f in fields(Description) if f.name in plain})
     except OSError as error:
         raise ModelError(f"{path} cannot be read ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ModelError(f"{path} is not TOML ({error})") from None
-    except TypeError as error:
-        raise ModelError(f"{path} is incomplete ({str(error).partition('()')[2].strip()})") from None
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+    try:
+        found = checked(plain, Description, str(path))
+    except InputError as error:
+        raise ModelError(f"{path} does not describe a model ({error.what})") from None
+    for name, (least, most) in _SIZES.items():
+        if not least <= getattr(found, name) <= most:
+            raise ModelError(f"{path}: {name} is {getattr(found, name)}, which no model has ({least} to {most})")
+    if not (folder / found.file).resolve().is_relative_to(folder.resolve()):
+        raise ModelError(f"{path}: {found.file!r} lies outside the model's folder")
+    return found

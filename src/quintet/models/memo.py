@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Generic, Protocol, TypeVar
 
+from quintet._checked import whole_number
 from quintet.errors import ModelError
 from quintet.models.roles import Long, TokenVectors
 
@@ -67,7 +67,7 @@ class Memo:
         self.encoder = encoder
         self.identity, self.layers = encoder.identity, encoder.layers
         self.width, self.max_tokens = encoder.width, encoder.max_tokens
-        self.limit = int(os.environ.get("QUINTET_MEMO_BYTES", DEFAULT_BYTES)) if limit is None else limit
+        self.limit = whole_number("QUINTET_MEMO_BYTES", DEFAULT_BYTES, 0) if limit is None else limit
         self.passes = 0
         """Texts that went through the encoder."""
         self.texts = 0

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quintet._checked import whole_number
 from quintet.core.stopping import checkpoint
-from quintet.errors import InputError, ModelError
+from quintet.errors import ModelError
 from quintet.models import packed_weights
 from quintet.models.folder import Description
 from quintet.models.passes import Layers, embed_layers
@@ -143,12 +144,8 @@ SESSIONS = 2
 
 
 def threads() -> int:
-    text = os.environ.get("QUINTET_THREADS", "")
-    if not text:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if not text.isdigit() or int(text) < 1:
-        raise InputError(f"QUINTET_THREADS is {text!r}", todo="set it to a whole number from 1 up, or unset it")
-    return int(text)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return whole_number("QUINTET_THREADS", cores)
 
 
 class OnnxEmbedder:

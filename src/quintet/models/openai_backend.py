@@ -45,7 +45,11 @@ _AROUND = " \t\r\n▁Ġ\"'`*.,:!"
 def read_spec(name: str) -> tuple[str, str]:
     """Model and address out of `MODEL@URL`."""
     found = _SPEC.fullmatch(name)
-    parts = urlsplit(found["url"]) if found else None
+    try:
+        parts = urlsplit(found["url"]) if found else None
+        _ = parts and parts.port
+    except ValueError:
+        parts = None
     if not found or parts is None or not parts.hostname:
         raise InputError(f"cannot read the model 'openai:{name}'", todo="write openai:MODEL@http://HOST:PORT/v1")
     if parts.username or parts.password or parts.query or parts.fragment:

@@ -126,7 +126,7 @@ class Pace:
 class Client:
     def __init__(self, url: str, settings: Settings, sleep: Callable[[float], None] = time.sleep) -> None:
         self.url, self.settings, self.usage = url.rstrip("/"), settings, Usage()
-        host = urlsplit(url).hostname or ""
+        host = _host(url)
         self._local = host in LOOPBACK
         self._key = settings.key or (_key("OPENAI_API_KEY") if host == "api.openai.com" else "")
         if self._key and not self._local and not url.startswith("https:"):
@@ -157,7 +157,7 @@ class Client:
                 if error.code not in (408, 409, 425, 429) and error.code < 500:
                     raise Refused(error.code, message) from None
                 reason, asked = f"{error.code} {message}", error.headers.get("Retry-After", "")
-            except (OSError, HTTPException, ValueError) as error:
+            except (OSError, HTTPException, ValueError, RecursionError) as error:
                 reason, asked = str(getattr(error, "reason", "") or error) or type(error).__name__, ""
             if attempt + 1 < self.settings.tries:
                 self._sleep(_pause(attempt, asked))
@@ -172,7 +172,7 @@ class Client:
         with self._lock:
             self.usage.requests += 1
         with self._opener.open(request, timeout=self.settings.timeout) as stream:
-            answer = json.loads(stream.read(_LARGEST_ANSWER))
+            answer = json.loads(stream.read(_LARGEST_ANSWER), parse_int=_integer)
         if not isinstance(answer, dict):
             raise ValueError("the answer is no JSON object")
         return answer
@@ -219,6 +219,20 @@ def _message(body: bytes) -> str:
     except (ValueError, AttributeError):
         pass
     return " ".join(text.split())[:300]
+
+
+def _host(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # out of range, it is only refused when it is looked at
+        return parts.hostname or ""
+    except ValueError as error:
+        raise InputError(f"is no address ({error})", url, "write http://HOST:PORT/v1") from None
+
+
+def _integer(digits: str) -> int | float:
+    """No number of a server's is long; one of hundreds of digits fits no calculation."""
+    return int(digits) if len(digits) < 19 else float(digits[:20])
 
 
 def _count(value: Any) -> int:

@@ -193,8 +193,11 @@ class Subwords:
             raise ModelError(
                 f"{path.parent} has no {path.name}; a model folder needs the fast tokenizer file"
             ) from None
-        except (ValueError, KeyError) as error:
-            raise ModelError(f"{path} is not a tokenizer file ({error})") from None
+        except OSError as error:
+            raise ModelError(f"{path} cannot be read ({error.strerror})") from None
+        except Exception as error:  # anything in the file may be of another type than it should
+            reason = " ".join(str(error).split())[:200]
+            raise ModelError(f"{path} is not a tokenizer file ({reason or type(error).__name__})") from None
 
     @property
     def frame(self) -> tuple[int, int]:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quintet._checked import whole_number
 from quintet.errors import MissingExtra, ModelError, UnknownName
 from quintet.models import folder
 from quintet.models.passes import Layers, embed_layers
@@ -95,8 +96,8 @@ def prefix_space(path: Path, role: str) -> bool:
 
 def load(path: Path, family: str, identity: str, prefix_space: bool = False) -> Loaded:
     """`family` is a transformers Auto class; tensors that it needs and the folder lacks are named."""
-    if os.environ.get("QUINTET_THREADS", "").isdigit():
-        torch.set_num_threads(int(os.environ["QUINTET_THREADS"]))
+    if count := whole_number("QUINTET_THREADS", 0):
+        torch.set_num_threads(count)
     with quiet():
         try:
             model, report = getattr(transformers, family).from_pretrained(

@@ -13,7 +13,7 @@ from quintet.core.parameters import build_on
 from quintet.core.registry import Registry
 from quintet.core.result import Column as Described
 from quintet.core.task import Task
-from quintet.errors import InputError
+from quintet.errors import InputError, UnknownName
 
 CHUNK_ROWS = 64
 """What a kill may lose and a worker takes at a time. Few, for the sake of slow metrics: more would gain 5 % at best."""
@@ -117,12 +117,15 @@ def plan_task(
             left_out[name] = "no bundled metric answers it yet"
             continue
         metric, on_model = build_on(registry, wanted.metric, model, **{"fast": fast or None, **wanted.parameters})
+        for key in wanted.parameters:
+            if key not in metric.parameters:
+                raise UnknownName(f"parameter of {wanted.metric}", key, metric.parameters)
         lacking = [] if present is None else metric.lacks(present)
         if lacking and not dims:
             asked = " (a question is no source)" if "source" in lacking and "question" in (present or ()) else ""
             left_out[name] = f"needs {' and '.join(lacking)}, which the input does not have{asked}"
             continue
-        columns.append(Column(name, metric, wanted.of or _same_or_first(metric, name), wanted.unless))
+        columns.append(Column(name, metric, _one_of(metric, wanted.of) or _same_or_first(metric, name), wanted.unless))
         heeded = heeded or on_model
     if left_out and not columns:
         # An empty table would pass for a run that worked.
@@ -157,6 +160,12 @@ def _heed(model: str | None, heeded: bool, who: str) -> None:
         raise InputError(
             f"--model {model} changes nothing: no model is looked at by {who}", todo="name a metric that does"
         )
+
+
+def _one_of(metric: Metric, name: str | None) -> str | None:
+    if name is not None and name not in (known := [d.name for d in metric.dimensions]):
+        raise UnknownName(f"dimension of {metric.name}", name, known)
+    return name
 
 
 def _same_or_first(metric: Metric, name: str) -> str:
