@@ -195,3 +195,4 @@ def test_a_needed_field_that_holds_nothing_is_said_of_the_column_that_needs_it()
     assert [row.scores["echo"].flags for row in found] == [("empty source",), (), ("empty output",)]
     assert not any("empty source" in row.scores["length"].flags for row in found)
     assert notes_of(found[0]) == ["echo: empty source"]
+    assert found[0].scores["echo"].missing
