@@ -75,7 +75,7 @@ def test_written_and_read_again(tmp_path: Path) -> None:
         ({"scores": [0.4, 0.1, 0.8]}, "do not rise"),
         ({"values": [1.0, 5.0, 2.0]}, "not monotone"),
         ({"values": [1.0, 2.0]}, "not pairs"),
-        ({"scores": ["a", 1, 2]}, "could not convert"),
+        ({"scores": ["a", 1, 2]}, "a text instead of a number"),
         ({"scores": []}, "not pairs"),
     ],
 )

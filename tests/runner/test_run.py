@@ -97,7 +97,7 @@ def test_missing_field_is_named_or_skipped_in_place() -> None:
     scored = list(run(columns(), rows, NoStore(), skip_bad=True, tally=tally))
     assert not scored[0].scores["echo"].missing
     assert scored[1].scores["echo"].missing
-    assert tally.reasons == {"no source": 1}
+    assert tally.reasons == {"no source": (1, "no source")}
 
 
 def test_an_unreadable_row_keeps_its_place() -> None:

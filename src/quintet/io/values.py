@@ -101,7 +101,7 @@ def message_text(message: Mapping[str, Any]) -> str | None:
     """What a message says in words; pictures, sound and calls of tools have none."""
     content = plain(next((message[key] for key in _TURN_KEYS if message.get(key) is not None), None))
     if isinstance(content, (list, tuple)):
-        parts = [part if isinstance(part, str) else plain(part).get("text") for part in map(plain, content)]
+        parts = [part.get("text") if isinstance(part, Mapping) else part for part in map(plain, content)]
         return "\n".join(part for part in parts if isinstance(part, str)) or None
     if isinstance(content, Mapping):  # ShareGPT and others wrap the text once more
         return message_text(content)
