@@ -62,8 +62,11 @@ def test_every_dependency_has_its_reason() -> None:
     import tomllib
 
     reasons = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8").lower()
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    wanted = [*project["dependencies"], *(d for extra in project["optional-dependencies"].values() for d in extra)]
+    file = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    project = file["project"]
+    groups = (d for group in file["dependency-groups"].values() for d in group if isinstance(d, str))
+    extras = (d for extra in project["optional-dependencies"].values() for d in extra)
+    wanted = [*project["dependencies"], *extras, *groups]
     for requirement in wanted:
         name = re.split(r"[<>=\[;~! ]", requirement)[0].lower()
         assert name in reasons, f"{name} has no line in docs/dependencies.md"
