@@ -93,8 +93,10 @@ def _run(given: list[str]) -> int:
 
     try:
         from quintet.cli.app import app
+        from quintet.cli.config import settings
 
-        code = app(args=given, prog_name="quintet", standalone_mode=False)
+        command = typer.main.get_command(app)
+        code = command(args=given, prog_name="quintet", standalone_mode=False, default_map=settings(command, given))
         if code == 130:  # typer turns Ctrl-C into this
             return _say(_STOPPED, 130)
         return code if isinstance(code, int) else 0

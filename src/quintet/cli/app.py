@@ -14,6 +14,7 @@ from quintet.cli import (
     calibrate,
     claims,
     compare,
+    config,
     corpus,
     data,
     explain,
@@ -29,7 +30,7 @@ from quintet.errors import MissingPackage
 from quintet.server import command as http
 
 app = typer.Typer(
-    add_completion=False,
+    add_completion=True,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -57,6 +58,7 @@ def _train_missing() -> None:
 
 _COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
     "score": (score.score, "Score every row of a file."),
+    "init": (config.init, "Write quintet.toml: the task and columns of this project."),
     "explain": (explain.explain, "Show why one row got its scores."),
     "report": (report.report, "The page of a scored file: charts and evidence."),
     "claims": (claims.claims, "What each output claims, and whether its source supports it."),

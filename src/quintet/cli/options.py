@@ -33,8 +33,26 @@ References = Annotated[
     list[str] | None,
     typer.Option("--reference", metavar="TEXT", help="With --output: what people wrote; may be repeated."),
 ]
+
+
+def _tasks(incomplete: str) -> list[str]:
+    """For the shell's completion."""
+    from quintet.core.task import read_tasks
+
+    return [name for name in read_tasks() if name.startswith(incomplete)]
+
+
+def _metrics(incomplete: str) -> list[str]:
+    from quintet.metrics import metrics
+
+    return [entry.name for entry in metrics if entry.name.startswith(incomplete)]
+
+
 Task = Annotated[
-    str | None, typer.Option("--task", "-t", metavar="NAME", help="What kind of text it is: see quintet tasks.")
+    str | None,
+    typer.Option(
+        "--task", "-t", metavar="NAME", help="What kind of text it is: see quintet tasks.", autocompletion=_tasks
+    ),
 ]
 Dims = Annotated[
     str | None,
@@ -43,7 +61,11 @@ Dims = Annotated[
 Metrics = Annotated[
     list[str] | None,
     typer.Option(
-        "--metric", "-m", metavar="NAME", help="A metric by name, with parameters after a colon: bertscore-f:layer=12."
+        "--metric",
+        "-m",
+        metavar="NAME",
+        help="A metric by name, with parameters after a colon: bertscore-f:layer=12.",
+        autocompletion=_metrics,
     ),
 ]
 Columns = Annotated[
