@@ -26,6 +26,13 @@ def weakest(score: Score, text: str, count: int = 3) -> str:
     pairs = [span for span in score.spans if span.kind == "pair"]
     if pairs:
         return "repeats: " + "; ".join(shorten(text[p.start : p.end], 30) for p in pairs[:count])
+    claims = [span for span in score.spans if span.kind == "sentence" and span.p_supported is not None]
+    doubted = sorted((span for span in claims if span.value < 0.5), key=lambda s: (s.value, s.start))
+    if doubted:
+        worst = doubted[0]
+        at_fault = [w for w in score.spans if w.kind == "word" and worst.start <= w.start and w.end <= worst.end]
+        shown = at_fault[:count] or [worst]
+        return f"{worst.note}: " + ", ".join(shorten(text[w.start : w.end], 60) for w in shown)
     words = sorted((s for s in score.spans if s.kind == "word"), key=lambda s: (s.value, s.start))[:count]
     if words and words[0].note and {word.note for word in words} == {words[0].note}:
         return f"{words[0].note}: " + ", ".join(shorten(text[w.start : w.end], 20) for w in words)

@@ -201,8 +201,12 @@ class Subwords:
 
     @property
     def frame(self) -> tuple[int, int]:
-        """The special tokens before and after a text, for encoders."""
-        return self.id(*FIRST), self.id(*LAST)
+        """The special tokens before and after a text, for encoders: as the tokenizer itself puts them, where it does.
+
+        By name alone one cannot tell: MPNet's vocabulary has `[CLS]` and `[SEP]`, and frames texts by `<s>` and `</s>`.
+        """
+        own = self._tokenizer.encode("").ids
+        return (own[0], own[-1]) if len(own) == 2 else (self.id(*FIRST), self.id(*LAST))
 
     def id(self, *names: str) -> int:
         """The id of the first of `names` that the vocabulary has."""

@@ -20,6 +20,7 @@ from quintet.report.statistics import summarize
 SHOWN_CHARACTERS = 2000
 FAINT = 0.4
 POINTED_AT = ("not entailed", "unsupported", "reads badly", "unlikely", "order")
+POINTED_AT += ("contradicted", "not in the source", "cannot tell", "at fault")
 """As in assets/text.js: evidence that is given only where something is wrong."""
 
 _STYLE = """<style>
@@ -99,6 +100,8 @@ def _is_weak(span: Span, scale: dict[str, list[float]]) -> bool:
         return False
     if span.kind == "pair":
         return span.value < 0
+    if span.note == "supported":
+        return False
     if span.note in POINTED_AT:
         return True
     low, high = scale.get(span.kind, [0.0, 0.0])

@@ -2,13 +2,16 @@
 const FAINT = 0.4;
 const FIRM = 0.7;
 /* Evidence that is given only where something is wrong: it is weak whatever the rest of the report looks like. */
-const POINTED_AT = new Set(["not entailed", "unsupported", "reads badly", "unlikely", "order"]);
+const POINTED_AT = new Set([
+  "not entailed", "unsupported", "reads badly", "unlikely", "order", "contradicted", "not in the source", "cannot tell", "at fault",
+]);
 
 /* From -1 (as weak as the weakest words of this column) over 0 (nothing to see) to 1 (as strong as the strongest). */
 function shade(column, span) {
   if (Number.isNaN(span.value)) return 0;
   if (span.kind === "pair" && span.value < 0) return -1;
   const tone = standingOf(column, span);
+  if (span.note === "supported") return Math.max(0, tone);
   if (!POINTED_AT.has(span.note)) return tone;
   return span.kind === "word" ? Math.min(tone, -0.6) : -Math.min(1, Math.max(0.35, 1 - Math.abs(span.value)));
 }
