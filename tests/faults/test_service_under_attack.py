@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 from collections.abc import Hashable, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -210,3 +211,37 @@ def test_f04_a_full_house_lets_a_new_client_in() -> None:
 def test_a_body_that_is_too_large_is_answered_and_not_reset(running: ServiceProcess) -> None:
     status, answer, _ = running.ask("POST", "/v1/score", b"x" * (6 * 2**20))
     assert (status, answer["error"]["code"]) == (413, "too_large")
+
+
+# SIGHUP
+
+
+def test_settings_are_read_again_at_sighup_and_faults_in_them_change_nothing(tmp_path: Path) -> None:
+    limits, token = tmp_path / "limits.toml", tmp_path / "token"
+    limits.write_text("characters = 1000\n")
+    token.write_text("a-first-token-of-length\n")
+    service = ServiceProcess("--limits", str(limits), "--token-file", str(token), token="a-first-token-of-length")
+    long = {"metrics": ["response-length"], "examples": [{"output": "x" * 2000}]}
+
+    def reload(limit: str, secret: str, event: str) -> None:
+        limits.write_text(limit)
+        token.write_text(secret)
+        before = len(service.lines)
+        service.process.send_signal(signal.SIGHUP)
+        until = time.monotonic() + 30
+        while time.monotonic() < until and not any(line["event"] == event for line in service.lines[before:]):
+            time.sleep(0.05)
+        assert any(line["event"] == event for line in service.lines[before:])
+
+    try:
+        assert service.score(long)[0] == 413
+        reload("characters = 3000\n", "another-token-of-length\n", "reloaded")
+        assert service.score(long)[0] == 401
+        service.token = "another-token-of-length"
+        assert service.score(long)[0] == 200
+        for wrong in ("characters = 'a'\n", "nothing = 1\n", "characters = -1\n", "x = [\n"):
+            reload(wrong, "another-token-of-length\n", "not reloaded")
+            assert service.score(long)[0] == 200
+        assert not any("token-of-length" in line for line in service.raw)
+    finally:
+        assert service.stop() == 0

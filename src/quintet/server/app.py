@@ -24,6 +24,7 @@ from quintet.server.instruments import CONTENT_TYPE, Instruments
 from quintet.server.logs import log
 from quintet.server.openapi import document
 from quintet.server.page import page, page_policy
+from quintet.server.protocol import protocol_for
 from quintet.server.refusal import Refusal, json_response, too_busy
 from quintet.server.request import Choice, ScoreRequest, read_request
 from quintet.server.scoring import WARMING, Scorer, TooMuchWork, answer_bytes
@@ -36,6 +37,7 @@ class Service:
     def __init__(self, settings: Settings) -> None:
         settings.check()
         self.settings, self.limits = settings, settings.limits
+        self.protocol = protocol_for(settings.limits)
         self.draining = False
         self.warm = False
         self._scorer = Scorer(self.limits.work)
@@ -66,6 +68,13 @@ class Service:
         warming.cancel()
         await asyncio.to_thread(self._batcher.stop, 1.0)
         log("stopped")
+
+    def apply(self, settings: Settings) -> None:
+        """Other limits and another token from the next request on; address and warm tasks stay as they were."""
+        self.settings, self.limits = settings, settings.limits
+        self.protocol.limits = self._batcher.limits = settings.limits
+        self._scorer.most_work = settings.limits.work
+        self.asgi.apply(settings)
 
     def give_up(self) -> None:
         """The time for stopping is over: who still waits is told."""

@@ -60,7 +60,7 @@ ScoreBatch = Callable[[Hashable, Sequence[Example]], tuple[object, Sequence[obje
 
 class Batcher:
     def __init__(self, score: ScoreBatch, limits: Limits, on_batch: Callable[[int, int], None]) -> None:
-        self._score, self._limits, self._on_batch = score, limits, on_batch
+        self._score, self.limits, self._on_batch = score, limits, on_batch
         self._queue: deque[Job] = deque()
         self._changed = threading.Condition()
         self._rows = 0
@@ -108,7 +108,7 @@ class Batcher:
     def stuck(self) -> bool:
         """Whether one batch has taken longer than any request may."""
         began = self._began
-        return began is not None and time.monotonic() - began > self._limits.request_seconds
+        return began is not None and time.monotonic() - began > self.limits.request_seconds
 
     def submit(self, choice: Hashable, examples: Sequence[Example], finish: Finish) -> Job:
         """Called in the event loop. An empty queue takes any request, a fuller one only what fits and can be answered
@@ -117,8 +117,8 @@ class Batcher:
         job = Job(choice, examples, finish, loop, loop.create_future())
         with self._changed:
             wait = self._rows * self._seconds_per_row
-            too_many = self._rows + len(examples) > self._limits.queue_rows
-            if self._given_up or (self._rows and (too_many or wait > self._limits.request_seconds)):
+            too_many = self._rows + len(examples) > self.limits.queue_rows
+            if self._given_up or (self._rows and (too_many or wait > self.limits.request_seconds)):
                 raise QueueFull(min(60, math.ceil(wait)))
             self._queue.append(job)
             job.waiting = len(examples)
@@ -154,14 +154,14 @@ class Batcher:
                 if self._stopping or self._given_up:
                     return None
                 self._changed.wait()
-            until = time.monotonic() + self._limits.linger_seconds
-            while self._rows < self._limits.batch_rows and not self._stopping:
+            until = time.monotonic() + self.limits.linger_seconds
+            while self._rows < self.limits.batch_rows and not self._stopping:
                 if not self._changed.wait(max(0.0, until - time.monotonic())):
                     break
             if not self._queue:
                 return []
             first = self._queue[0]
-            most = max(1, min(self._limits.batch_rows, int(self._limits.batch_seconds / self._seconds_per_row)))
+            most = max(1, min(self.limits.batch_rows, int(self.limits.batch_seconds / self._seconds_per_row)))
             batch: list[Part] = [(first, min(first.left, most))]
             rest: deque[Job] = deque()
             rows = batch[0][1]

@@ -10,7 +10,7 @@ import typer
 
 from quintet._secrets import keep_secret
 from quintet.errors import InputError, MissingExtra
-from quintet.server.settings import Limits, Settings
+from quintet.server.settings import Limits, Settings, limits_from
 
 _DEFAULT = Limits()
 
@@ -42,6 +42,10 @@ MaxQueue = Annotated[int, typer.Option("--max-queue", metavar="N", min=1, help="
 Timeout = Annotated[
     float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="Seconds until an answer; later is 504.")
 ]
+LimitsFile = Annotated[
+    str | None,
+    typer.Option("--limits", metavar="FILE", help="Limits as TOML (characters = 200000); read again at SIGHUP."),
+]
 BodyTimeout = Annotated[
     float, typer.Option("--body-timeout", metavar="SECONDS", min=0.1, help="Seconds for a request to arrive.")
 ]
@@ -61,9 +65,10 @@ def serve(
     max_queue: MaxQueue = _DEFAULT.queue_rows,
     timeout: Timeout = _DEFAULT.request_seconds,
     body_timeout: BodyTimeout = _DEFAULT.body_seconds,
+    limits: LimitsFile = None,
 ) -> None:
     """Scores over HTTP, with a page to try it; stops on Ctrl-C or SIGTERM after finishing what it accepted."""
-    limits = Limits(
+    given = Limits(
         body_bytes=max_bytes,
         rows=max_rows,
         characters=max_characters,
@@ -74,11 +79,17 @@ def serve(
         body_seconds=body_timeout,
         header_seconds=min(_DEFAULT.header_seconds, body_timeout),
     )
-    secret = _token(token, token_file)
-    if secret is not None:
-        keep_secret(secret)
-    settings = Settings(host, port, secret, tuple(warm or ()), limits)
-    settings.check()
+
+    def read() -> Settings:
+        """What the files say now; the command line stays as it was."""
+        secret = _token(token, token_file)
+        if secret is not None:
+            keep_secret(secret)
+        found = Settings(host, port, secret, tuple(warm or ()), limits_from(limits, given) if limits else given)
+        found.check()
+        return found
+
+    settings = read()
     _check_tasks(settings.warm)
     for package in ("starlette", "uvicorn"):
         try:
@@ -87,7 +98,7 @@ def serve(
             raise MissingExtra(package, "serve", "quintet serve") from None
     from quintet.server.running import run_service
 
-    run_service(settings)
+    run_service(settings, read)
 
 
 def _token(token: str | None, token_file: str | None) -> str | None:

@@ -24,11 +24,15 @@ COUNTED = "/v1/score"
 
 class Guard:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self._app, self._settings = app, settings
-        self._local_only = settings.token is None and is_loopback(settings.host)
-        self._token = _digest(settings.token.encode()) if settings.token is not None else None
+        self._app = app
+        self.apply(settings)
         self.in_flight = 0
         self.instruments: Instruments | None = None
+
+    def apply(self, settings: Settings) -> None:
+        self._settings = settings
+        self._local_only = settings.token is None and is_loopback(settings.host)
+        self._token = _digest(settings.token.encode()) if settings.token is not None else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -17,7 +17,8 @@ def log(event: str, **facts: Any) -> None:
     stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03d}Z"
     line = json.dumps({"time": stamp, "event": event, **facts}, ensure_ascii=True, default=str)
     with contextlib.suppress(OSError, ValueError):  # nobody reads it any more: the service goes on
-        print(masked(line), file=sys.stderr, flush=True)
+        sys.stderr.write(masked(line) + "\n")  # in one piece, whichever threads write at the same time
+        sys.stderr.flush()
 
 
 class AsEvents(logging.Handler):

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import os
 import signal
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 
 import uvicorn
 
-from quintet.errors import InputError
+from quintet.errors import InputError, UserError
 from quintet.server.app import Service
 from quintet.server.logs import log, take_over
-from quintet.server.protocol import protocol_for
 from quintet.server.settings import Settings
 
 DRAIN_SECONDS = 0.2
@@ -23,20 +22,34 @@ DRAIN_SECONDS = 0.2
 
 
 class StoppableServer(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+    def __init__(self, config: uvicorn.Config, service: Service, read: Callable[[], Settings]) -> None:
         super().__init__(config)
-        self._service = service
+        self._service, self._read = service, read
 
-    @contextmanager
+    @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """As uvicorn does, but a stop that was asked for ends with 0 and not by the signal."""
         handled = (signal.SIGINT, signal.SIGTERM)
         before = {number: signal.signal(number, self.handle_exit) for number in handled}
+        loop = asyncio.get_running_loop()
+        with contextlib.suppress(AttributeError, NotImplementedError):  # Windows has no SIGHUP
+            loop.add_signal_handler(signal.SIGHUP, self._reload)
         try:
             yield
         finally:
+            with contextlib.suppress(AttributeError, NotImplementedError):
+                loop.remove_signal_handler(signal.SIGHUP)
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+    def _reload(self) -> None:
+        """Limits and token as their files say now; where those are wrong, all stays as it is and the log says so."""
+        try:
+            self._service.apply(self._read())
+        except UserError as error:
+            log("not reloaded", reason=str(error))
+        else:
+            log("reloaded")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._service.draining = True
@@ -47,14 +60,14 @@ class StoppableServer(uvicorn.Server):
         giving_up.cancel()
 
 
-def run_service(settings: Settings) -> None:
+def run_service(settings: Settings, read: Callable[[], Settings]) -> None:
     service = Service(settings)
     limits = settings.limits
     door = _bind(settings.host, settings.port)
     take_over()
     config = uvicorn.Config(
         service.asgi,
-        http=protocol_for(limits),
+        http=service.protocol,
         ws="none",
         loop="asyncio",
         lifespan="on",
@@ -70,7 +83,7 @@ def run_service(settings: Settings) -> None:
     name, port = door.getsockname()[:2]
     shown = f"[{name}]" if ":" in name else name
     log("listening", url=f"http://{shown}:{port}", token=settings.token is not None)
-    StoppableServer(config, service).run(sockets=[door])
+    StoppableServer(config, service, read).run(sockets=[door])
     if not service.idle:
         # A library that does not let go of its thread must not keep the process: all who waited have been told.
         log("ended with work under way")

@@ -29,7 +29,7 @@ class Scorer:
     """Plans are kept, so that a metric and its model are opened once."""
 
     def __init__(self, most_work: int = 2_000_000) -> None:
-        self._most_work = most_work
+        self.most_work = most_work
         self._plans: OrderedDict[Hashable, Plan] = OrderedDict()
 
     def __call__(self, choice: Hashable, examples: Sequence[Example]) -> tuple[Plan, list[Scored]]:
@@ -42,9 +42,9 @@ class Scorer:
         metrics = leaves(by_metric(plan.columns))
         for example in examples:
             work = sum(metric.work(example) for metric in metrics)
-            if work > self._most_work:
+            if work > self.most_work:
                 raise TooMuchWork(
-                    f"an example would have models read about {work:,} sub-words; {self._most_work:,} are allowed here "
+                    f"an example would have models read about {work:,} sub-words; {self.most_work:,} are allowed here "
                     "(--max-work raises it)"
                 )
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass, field
+import math
+import tomllib
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 
-from quintet.errors import InputError
+from quintet._checked import checked
+from quintet.errors import InputError, UnknownName
 
 SHORTEST_TOKEN = 16
 
@@ -63,6 +67,25 @@ class Settings:
                 f"{self.host} can be reached from other machines, so a token is needed",
                 todo="set QUINTET_TOKEN, or pass --token-file FILE, or keep to --host 127.0.0.1",
             )
+
+
+def limits_from(path: str, base: Limits) -> Limits:
+    """`base`, with what a TOML file says of it: `characters = 200000`; read again at every SIGHUP."""
+    try:
+        plain = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", path) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"is not TOML ({error})", path) from None
+    names = [limit.name for limit in fields(Limits)]
+    for name in plain:
+        if name not in names:
+            raise UnknownName(f"limit in {path}", name, names)
+    given = checked(plain, Limits, path)
+    for name in plain:
+        if not 0 < getattr(given, name) < math.inf:
+            raise InputError(f"{name} is {getattr(given, name)}", path, "give a number above 0")
+    return replace(base, **{name: getattr(given, name) for name in plain})
 
 
 def is_loopback(host: str) -> bool:
