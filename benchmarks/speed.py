@@ -33,7 +33,7 @@ from made_up import machine, summeval_like, with_threads
 from quintet import _api as api
 from quintet.core.example import Example
 from quintet.core.item import Item
-from quintet.metrics.unieval.prompts import Prompt, prompts_of
+from quintet.metrics.unieval.asking import Prompt, prompts_of
 from quintet.models import open as opening
 from quintet.models.catalog import entry, verify
 from quintet.models.subwords import LAST, Subwords

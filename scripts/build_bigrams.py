@@ -13,7 +13,7 @@ import json
 import sys
 from pathlib import Path
 
-from quintet.metrics.im2.ngram_table import BUNDLED, count_table
+from quintet.metrics.im2.diversity import BUNDLED, count_table
 
 PARTS = ("valid_freq", "valid_rare", "test_rare")
 LEAST = 5

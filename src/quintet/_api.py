@@ -405,7 +405,7 @@ def score_benchmark(
 
 def _counted(benchmark: Benchmark) -> str:
     """The n-grams of a set's own contexts and responses, as IM2's released Dist-n counts them."""
-    from quintet.metrics.im2.ngram_table import keep, table_of_set
+    from quintet.metrics.im2.diversity import keep, table_of_set
 
     contexts = ["\n".join(example.history or ()) for example in benchmark.examples]
     return keep(table_of_set([text for text in contexts if text], [e.output for e in benchmark.examples]))

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quintet.errors import InputError, QuintetError, UnknownName
-from quintet.io.json_array import read_json
+from quintet.io.json_rows import read_json
 from quintet.io.tables import BadRow, Record, open_table
 
 ODD_TEXT = "a \ud800 b \x00 c 🙂 שלום مرحبا \u2028 \x85 é"

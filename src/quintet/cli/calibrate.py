@@ -81,7 +81,7 @@ def calibrate(
     """Fits a monotone map from score to label, and a threshold; `quintet score --calibration` applies them."""
     from quintet.cli.calibration_text import lines_of
     from quintet.core.calibration import write_calibration
-    from quintet.io.label_cells import named_columns
+    from quintet.io.labelled_rows import named_columns
 
     if format not in FORMATS:
         raise UnknownName("format", format, FORMATS)
@@ -118,7 +118,7 @@ def calibrate(
 def _accept(text: str | None) -> dict[str, float] | float | None:
     if text is None:
         return None
-    from quintet.io.label_cells import named_columns
+    from quintet.io.labelled_rows import named_columns
 
     found = {name: _number(value, "--accept") for name, value in named_columns(text, "--accept").items()}
     return found.get("", found)

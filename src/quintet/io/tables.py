@@ -59,8 +59,7 @@ def open_table(path: Path | Mapping[str, Path], format: str | None = None, *, sk
 
 def _open_stream(path: Path, stream: io.BufferedReader, name: str, format: str | None, skip_bad: bool) -> Table:
     from quintet.io.csv_table import CsvRows
-    from quintet.io.json_array import read_json
-    from quintet.io.jsonl import read_jsonl
+    from quintet.io.json_rows import read_json, read_jsonl
 
     if not peek(stream, 1, name):
         raise InputError("is empty", name, "give at least one row")

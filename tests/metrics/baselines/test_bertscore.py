@@ -8,8 +8,7 @@ import pytest
 
 from quintet.core.example import Example
 from quintet.metrics.baselines.bertscore import BertScore, match_greedily
-from quintet.metrics.baselines.frequencies import count_documents
-from quintet.metrics.baselines.idf import subword_units
+from quintet.metrics.baselines.frequencies import count_documents, subword_units
 from quintet.models.open import open_model
 from quintet.models.roles import TokenVectors
 

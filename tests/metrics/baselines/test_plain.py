@@ -8,8 +8,7 @@ import string
 import pytest
 
 from quintet.core.example import Example
-from quintet.metrics.baselines.diversity import Distinct, NgramEntropy, ResponseLength
-from quintet.metrics.baselines.token_f1 import TokenF1
+from quintet.metrics.baselines.counts import Distinct, NgramEntropy, ResponseLength, TokenF1
 
 
 def f1(output, *references, part="f"):

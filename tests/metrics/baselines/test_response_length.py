@@ -6,7 +6,7 @@ import json
 import pytest
 
 from quintet.core.example import Example
-from quintet.metrics.baselines.diversity import ResponseLength
+from quintet.metrics.baselines.counts import ResponseLength
 
 TABLE = {
     "persona_chat_usr/persona_chat_ctc.json.gz": {

@@ -91,7 +91,7 @@ def test_evidence_of_both_fields():
 
 def test_facts_and_relations_are_those_of_training():
     """Training may not import metrics, so both name the relations and write the facts; they must not drift apart."""
-    from quintet.metrics.ctc.relations import TRAINED_ON
+    from quintet.metrics.ctc.alignment import TRAINED_ON
     from quintet_train.pseudo import ctc
 
     assert {name: how for name, (_, how) in ctc.RELATIONS.items()} == TRAINED_ON

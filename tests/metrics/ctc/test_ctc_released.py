@@ -50,7 +50,7 @@ def test_stop_words_are_looked_up_piece_by_piece():
 
 def test_pieces_of_a_model_reach_the_alignment(tmp_path):
     tiny = pytest.importorskip("tiny_models")
-    from quintet.metrics.ctc.embedding import align_vectors
+    from quintet.metrics.ctc.aligners import align_vectors
     from quintet.models.open import open_model
 
     vectors = open_model(f"dir:{tiny.build(tmp_path, 'roberta', 'RobertaModel')}").embed(["the cat"], 1)[0]

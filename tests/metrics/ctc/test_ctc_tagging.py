@@ -10,8 +10,8 @@ from tiny_models import build, hugging_face
 
 from quintet.core.example import Example
 from quintet.metrics import metrics
-from quintet.metrics.ctc import tagging
-from quintet.metrics.ctc.cleaning import clean
+from quintet.metrics.ctc import aligners as tagging
+from quintet.metrics.ctc.aligners import clean
 from quintet.models.open import open_model
 from quintet.text.content_words import ENGLISH
 from quintet_train.pseudo.ctc import clean as clean_for_training

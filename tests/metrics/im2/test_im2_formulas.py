@@ -16,12 +16,10 @@ from quintet.core.blend import read_table
 from quintet.core.example import Example
 from quintet.errors import InputError
 from quintet.metrics.im2.categories import Cr, Ies, Im2, Nuf
-from quintet.metrics.im2.classifiers import SelfConsistency, released_pieces, sub_sentences
+from quintet.metrics.im2.classifiers import SelfConsistency, five_points, released_pieces, sub_sentences
 from quintet.metrics.im2.dialogues import dialogue_score, replies
-from quintet.metrics.im2.diversity import DistN
-from quintet.metrics.im2.fitting import RatedSet, average_weights, fit_two_levels, leave_one_out, quantile_constants
-from quintet.metrics.im2.five_points import five_points
-from quintet.metrics.im2.ngram_table import (
+from quintet.metrics.im2.diversity import (
+    DistN,
     NgramTable,
     corpus_scores,
     count_table,
@@ -29,10 +27,11 @@ from quintet.metrics.im2.ngram_table import (
     table_of_set,
     word_units,
 )
-from quintet.metrics.im2.ngram_table import (
+from quintet.metrics.im2.diversity import (
     read_table as read_counts,
 )
-from quintet.metrics.im2.qualities import route
+from quintet.metrics.im2.fitting import RatedSet, average_weights, fit_two_levels, leave_one_out, quantile_constants
+from quintet.metrics.im2.inputs import route
 from quintet.metrics.role_metric import probability
 from quintet.models.open import open_model
 

@@ -7,8 +7,14 @@ from tiny_models import build, hugging_face, torch
 
 from quintet.core.example import Example
 from quintet.metrics.im2.categories import Im2
-from quintet.metrics.im2.classifiers import SelfConsistency, TopicCoherence, TrueResponse, ValidUtterance
-from quintet.metrics.im2.five_points import FiveIes, FiveNuf
+from quintet.metrics.im2.classifiers import (
+    FiveIes,
+    FiveNuf,
+    SelfConsistency,
+    TopicCoherence,
+    TrueResponse,
+    ValidUtterance,
+)
 from quintet.metrics.im2.specificity import DialogueMlm
 
 HISTORY = ("The dog looked at it. " * 3, "Is the cat there on the mat all day long? " * 2)

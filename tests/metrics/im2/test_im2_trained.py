@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from quintet.core.example import Example
-from quintet.metrics.im2.classifiers import RightOrder, TopicCoherence, TrueResponse, ValidUtterance
-from quintet.metrics.im2.five_points import FiveIes
+from quintet.metrics.im2.classifiers import FiveIes, RightOrder, TopicCoherence, TrueResponse, ValidUtterance
 from quintet.models.open import open_model
 from quintet.models.roles import Limits
 from quintet.models.torch_backend import open_torch

@@ -6,7 +6,7 @@ from quintet.core.example import Example
 from quintet.errors import InputError, UnknownName
 from quintet.metrics import metrics
 from quintet.metrics.places import read_places
-from quintet.metrics.unieval.prompts import prompts_of
+from quintet.metrics.unieval.asking import prompts_of
 
 FAKE = {"model": "fake:yes-no"}
 EXAMPLE = Example("{out}", source="{src}", context="{ctx}", references=("{ref}",), history=("{one}", "{two}"))

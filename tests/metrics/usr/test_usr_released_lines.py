@@ -9,8 +9,7 @@ import pytest
 from quintet import load as load_metric
 from quintet.core.example import Example
 from quintet.data.benchmark import load
-from quintet.metrics.usr.inputs import context_pair, fact_pair, masked_line
-from quintet.text.usr_lines import spaced
+from quintet.metrics.usr.inputs import context_pair, fact_pair, masked_line, spaced
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.metric import Row
 from quintet.core.score import EMPTY_OUTPUT, Score
-from quintet.metrics.baselines.idf import IdfMetric
+from quintet.metrics.baselines.frequencies import IdfMetric
 from quintet.metrics.baselines.references import harmonic_mean, no_reference, references, texts_of
 from quintet.metrics.baselines.units import NO_WORDS, Floats, unit_vectors, word_evidence
 from quintet.models.roles import TokenVectors

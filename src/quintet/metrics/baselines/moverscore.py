@@ -13,7 +13,7 @@ from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.metric import Row
 from quintet.core.score import Score
-from quintet.metrics.baselines.idf import IdfMetric, subword_units
+from quintet.metrics.baselines.frequencies import IdfMetric, subword_units
 from quintet.metrics.baselines.references import best_reference, texts_of
 from quintet.metrics.baselines.units import NO_WORDS, Floats, unit_vectors
 from quintet.models.roles import Long, TokenVectors

@@ -13,7 +13,7 @@ from quintet.core.example import Example
 from quintet.core.metric import Metric, Row
 from quintet.core.score import Score, Span
 from quintet.errors import InputError
-from quintet.metrics.baselines import coco
+from quintet.metrics.baselines import references as coco
 from quintet.metrics.baselines.references import (
     Reference,
     best_reference,

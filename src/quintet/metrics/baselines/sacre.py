@@ -12,7 +12,7 @@ from quintet.core.example import Example
 from quintet.core.metric import Metric, Row
 from quintet.core.score import EMPTY_OUTPUT, Score
 from quintet.core.stopping import checkpoint
-from quintet.metrics.baselines import coco
+from quintet.metrics.baselines import references as coco
 from quintet.metrics.baselines.references import no_reference, references
 from quintet.text.overlap import edit_distance
 

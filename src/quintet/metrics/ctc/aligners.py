@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -14,18 +15,253 @@ from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.metric import Row
 from quintet.core.score import EMPTY_OUTPUT, Score
-from quintet.metrics.ctc import regression, tagging
-from quintet.metrics.ctc.alignment import NO_GROUNDS, Aggregate, Alignment
-from quintet.metrics.ctc.embedding import align_vectors
-from quintet.metrics.ctc.relations import DEFAULT_MODELS, TRAINED_ON, Relation
+from quintet.metrics.ctc.alignment import DEFAULT_MODELS, NO_GROUNDS, TRAINED_ON, Aggregate, Alignment, Relation
 from quintet.metrics.encoder_metric import BERT_SCORE_LAYERS, BY_NAME, EncoderMetric
+from quintet.metrics.long_texts import Slice, Sliced, in_slices
 from quintet.models.centre import token_mean
 from quintet.models.open import identity, open_model
+from quintet.models.roles import FIRST_WHOLE, WHOLE, Limits, Regressor, TokenTagger, TokenVectors, Value, WordClasses
+
+# Aligner E, embedding matching: a unit is as aligned as its best cosine in the other text (CTC section 3.2).
+
+UNKNOWN_WORDS = "most of the text is unknown to the model"
+_BLOCK = 4096
+"""Columns of the cosine matrix held at once, so that a text of a megabyte fits in memory."""
+
+
+def align_vectors(a: TokenVectors, b: TokenVectors, mean: NDArray[np.float32] | None = None) -> Alignment:
+    """Special tokens take no part. A text without tokens aligns with nothing: 0 for every unit.
+
+    `mean` is taken away from every vector first: the vectors of one model point nearly the same way.
+    """
+    inner_a, inner_b = a.inner, b.inner
+    values = np.full(len(inner_a), -np.inf)
+    best = np.full(len(inner_a), -1, np.int64)
+    if len(inner_b) == 0:
+        values = np.zeros(len(inner_a))
+    elif len(inner_a):
+        left = _unit_length(inner_a.vectors, mean)
+        for start in range(0, len(inner_b), _BLOCK):
+            cosines = left @ _unit_length(inner_b.vectors[start : start + _BLOCK], mean).T
+            _part_strangers(cosines, inner_a, inner_b, start)
+            winner = cosines.argmax(axis=1)
+            top = cosines[np.arange(len(left)), winner]
+            better = top > values
+            values[better], best[better] = top[better], start + winner[better]
+    support = np.full((len(inner_a), 2), -1, np.int32)
+    found = best >= 0
+    support[found, 0], support[found, 1] = inner_b.starts[best[found]], inner_b.ends[best[found]]
+    flags = () if len(inner_b) else (NO_GROUNDS,)
+    if inner_a.unknown is not None and inner_a.unknown.sum() > len(inner_a) / 2:
+        flags = (*flags, UNKNOWN_WORDS)
+    clipped = np.clip(values, -1.0, 1.0)
+    found = inner_a.starts, inner_a.ends, clipped, support
+    return Alignment(a.text, *found, a.cut, b.cut, flags=flags, pieces=inner_a.pieces)
+
+
+def _part_strangers(cosines: NDArray[np.float32], a: TokenVectors, b: TokenVectors, start: int) -> None:
+    """Two words the vocabulary does not have look the same to the model: they match only if they are the same."""
+    if a.unknown is None or b.unknown is None:
+        return
+    columns = np.flatnonzero(b.unknown[start : start + _BLOCK])
+    if not len(columns):
+        return
+    there = [b.token(start + int(column)) for column in columns]
+    for row in np.flatnonzero(a.unknown):
+        here = a.token(int(row))
+        cosines[row, columns[[word != here for word in there]]] = 0.0
+
+
+def _unit_length(vectors: NDArray[np.float32], mean: NDArray[np.float32] | None) -> NDArray[np.float32]:
+    vectors = vectors if mean is None else vectors - mean
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return (vectors / np.where(norms == 0.0, 1.0, norms)).astype(np.float32)
+
+
+# What aligner D does to a text before it reads it, with the way back to the characters as they were.
+
+_STRAIGHT = {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'}
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    text: str
+    places: tuple[int, ...]
+    """For each character of `text`: where it stood before."""
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """text[start:end] in the original."""
+        return (self.places[start], self.places[end - 1] + 1) if end > start else (0, 0)
+
+
+def clean(text: str) -> Cleaned:
+    """Straight quotes, one blank between words, line breaks kept, case folded, ends stripped (as CTC's package)."""
+    characters: list[str] = []
+    places: list[int] = []
+    blank = -1
+    for place, character in enumerate(text):
+        if character == "\n":
+            characters.append(character)
+            places.append(place)
+            blank = -1
+        elif character.isspace():
+            blank = place if blank < 0 else blank
+        else:
+            if blank >= 0 and characters and characters[-1] != "\n":
+                characters.append(" ")
+                places.append(blank)
+            blank = -1
+            folded = _STRAIGHT.get(character, character).casefold()
+            characters += folded
+            places += [place] * len(folded)
+    first = next((i for i, c in enumerate(characters) if c != "\n"), len(characters))
+    last = next((i for i in range(len(characters), first, -1) if characters[i - 1] != "\n"), first)
+    return Cleaned("".join(characters[first:last]), tuple(places[first:last]))
+
+
+# Aligner D, a tagger: a word is as aligned as the model finds it probable (CTC section 3.5, released package).
+
+ALIGNED = 0
+"""The released class order: 0 is "OK", 1 "BAD". The paper's text has 1 for aligned."""
+RELEASED_GIVES_NONE = "the released package gives no score here: line break in the text that is scored"
+PACKAGE = Limits(total=512, strategy="only_second", first=255)
+"""The first 256 ids of the candidate, `<s>` among them; then the context is shortened, its last `</s>` kept."""
+PAPER = Limits(total=512, strategy="only_second", first=255, closed=False)
+"""The paper's scripts cut the ids of the whole pair at 512: the last `</s>` goes, one more sub-word stays."""
+_FRAME = 4
+_WORD = re.compile(r"\S+")
+
+Pair = tuple[str, str]
+
+
+def align_tags(
+    model: TokenTagger, pairs: Sequence[Pair], limits: Limits | None = None, released: bool = False
+) -> list[Alignment]:
+    """One alignment per pair (a, b); without `limits` long texts are read in slices and nothing is lost.
+
+    A word's value is then the highest that any slice of b gives it. `released` flags what the package refuses.
+    """
+    cleaned = {text: clean(text) for pair in pairs for text in pair}
+    asked = [(cleaned[a].text, cleaned[b].text) for a, b in pairs]
+    jobs = list(dict.fromkeys((a, b) for a, b in asked if a and b))
+    if limits is None:
+        found = in_slices(
+            jobs,
+            lambda inputs: model.tag([(texts[0], texts[1]) for texts in inputs], FIRST_WHOLE),
+            lambda result: sum(result.cut),
+            model.max_tokens - _FRAME,
+            (True, True),
+        )
+    else:
+        results = model.tag(jobs, limits) if jobs else []
+        found = [Sliced(tuple((_everything(t),) for t in j), (r,)) for j, r in zip(jobs, results, strict=True)]
+    by_job = dict(zip(jobs, found, strict=True))
+    alignments = []
+    for (a, _), job in zip(pairs, asked, strict=True):
+        flags = (RELEASED_GIVES_NONE,) if released and "\n" in job[0] else ()
+        alignments.append(_alignment(a, cleaned[a], by_job[job], flags) if job in by_job else _unaligned(a, job[1]))
+    return alignments
+
+
+def _everything(text: str) -> Slice:
+    return Slice(0, len(text), 0, len(text))
+
+
+def _alignment(original: str, cleaned: Cleaned, read: Sliced[WordClasses], flags: tuple[str, ...]) -> Alignment:
+    spans: list[tuple[int, int]] = []
+    values: list[float] = []
+    cut_a = cut_b = 0
+    for own, results in read.by_first():
+        words = results[0]
+        best = _highest(results)
+        for start, end, value in zip(words.starts.tolist(), words.ends.tolist(), best.tolist(), strict=False):
+            place = own.start + start
+            if own.first <= place < own.last:
+                spans.append(cleaned.span(place, own.start + end))
+                values.append(value)
+        cut_a += max(result.cut[0] for result in results)
+        cut_b = max(cut_b, *(result.cut[1] for result in results))
+    starts, ends = np.array(spans, np.int32).reshape(-1, 2).T
+    unknown = np.full((len(values), 2), -1, np.int32)
+    return Alignment(original, starts, ends, np.array(values, np.float64), unknown, cut_a, cut_b, flags=flags)
+
+
+def _highest(results: Sequence[WordClasses]) -> NDArray[np.float64]:
+    """Per word over the slices of b; a slice that had to cut a speaks for the words it saw."""
+    best = np.zeros(max(len(result.starts) for result in results))
+    for result in results:
+        seen = len(result.starts)
+        best[:seen] = np.maximum(best[:seen], result.probabilities[:, ALIGNED])
+    return best
+
+
+def _unaligned(text: str, context: str) -> Alignment:
+    """A text without words, or with nothing to look at: every word is 0."""
+    spans = [match.span() for match in _WORD.finditer(text)]
+    starts, ends = np.array(spans, np.int32).reshape(-1, 2).T
+    unknown = np.full((len(spans), 2), -1, np.int32)
+    flags = () if context else (NO_GROUNDS,)
+    return Alignment(text, starts, ends, np.zeros(len(spans)), unknown, flags=flags)
+
+
+# Aligner R, a regressor: the aggregated alignment of a pair as one number (CTC section 3.5, released package).
+
+REGRESSION_PACKAGE = Limits(total=512)
+_REGRESSION_FRAME = 3
+
+
+def align_values(
+    model: Regressor, pairs: Sequence[Pair], limits: Limits | None, aggregate: Aggregate, a_first: bool
+) -> list[Alignment]:
+    """One number per pair (a, b), the context b in the first slot unless `a_first`.
+
+    Without `limits`, long texts are read in slices: the best slice of b counts; slices of a are added up where the
+    model was trained on sums, and averaged by their length where it was trained on means.
+    """
+    usable = list(dict.fromkeys(pair for pair in pairs if pair[0].strip() and pair[1].strip()))
+    if limits is None:
+        read = in_slices(
+            usable,
+            lambda inputs: _ask(model, [(texts[0], texts[1]) for texts in inputs], WHOLE, a_first),
+            lambda value: sum(value.cut),
+            model.max_tokens - _REGRESSION_FRAME,
+            (False, True),
+        )
+        found = {pair: _combined(pair[0], one, aggregate) for pair, one in zip(usable, read, strict=True)}
+    else:
+        values = _ask(model, usable, limits, a_first)
+        found = {pair: Alignment.as_one(pair[0], one.value, one.cut) for pair, one in zip(usable, values, strict=True)}
+    return [
+        found[pair] if pair in found else Alignment.as_one(pair[0], 0.0, flags=() if pair[1].strip() else (NO_GROUNDS,))
+        for pair in pairs
+    ]
+
+
+def _ask(model: Regressor, pairs: Sequence[Pair], limits: Limits, a_first: bool) -> list[Value]:
+    """Values with what was cut of a and of b, in this order."""
+    if not pairs:
+        return []
+    if a_first:
+        return list(model.values(list(pairs), limits))
+    found = model.values([(b, a) for a, b in pairs], limits)
+    return [Value(one.value, (one.cut[1], one.cut[0])) for one in found]
+
+
+def _combined(text: str, read: Sliced[Value], aggregate: Aggregate) -> Alignment:
+    total = weights = 0.0
+    cut_a = cut_b = 0
+    for own, results in read.by_first():
+        weight = float(len(text[own.start : own.end].split())) if aggregate == "mean" else 1.0
+        total += weight * max(result.value for result in results)
+        weights += weight
+        cut_a += max(result.cut[0] for result in results)
+        cut_b = max(cut_b, *(result.cut[1] for result in results))
+    return Alignment.as_one(text, total / weights if aggregate == "mean" else total, (cut_a, cut_b))
+
 
 Aligner = Literal["E", "D", "R"]
 Mode = Literal["quintet", "package", "paper"]
 StopWords = Literal["keep", "drop", "drop-listed", "drop-unstripped"]
-Pair = tuple[str, str]
 
 UNBOUNDED = -float("inf")
 _ROLES: Mapping[Aligner, str] = {"E": "embedder", "D": "token-tagger", "R": "regressor"}
@@ -111,22 +347,22 @@ class CtcMetric(EncoderMetric):
         """align(a -> b) for each pair (a, b)."""
         if self.aligner == "D":
             model = open_model(self._spec(relation), self.model_role)
-            return tagging.align_tags(model, pairs, self._word_limits(), self.mode != "quintet")
+            return align_tags(model, pairs, self._word_limits(), self.mode != "quintet")
         if self.aligner == "R":
             model = open_model(self._spec(relation), self.model_role)
-            limits = None if self.long == "window" else regression.PACKAGE
+            limits = None if self.long == "window" else REGRESSION_PACKAGE
             # A head of the bundled evaluator says how likely, not how many words.
             trained: Aggregate = "mean" if self.model == DEFAULT_MODELS["R"] else TRAINED_ON[relation]
-            return regression.align_values(model, pairs, limits, trained, self._a_first(relation))
+            return align_values(model, pairs, limits, trained, self._a_first(relation))
         vectors = self.embed([text for pair in pairs for text in pair])
         mean = token_mean(self.model, self.layer) if self.center else None
         found = [align_vectors(vectors[a], vectors[b], mean) for a, b in pairs]
         return [alignment.by_word() for alignment in found] if self.unit == "word" else found
 
-    def _word_limits(self) -> tagging.Limits | None:
+    def _word_limits(self) -> Limits | None:
         if self.long == "window":
             return None
-        return tagging.PAPER if self.mode == "paper" else tagging.PACKAGE
+        return PAPER if self.mode == "paper" else PACKAGE
 
     def _a_first(self, relation: Relation) -> bool:
         """The regressor for references saw the scored text in the slot of the context; the package forgets to swap."""

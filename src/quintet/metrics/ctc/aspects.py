@@ -12,8 +12,7 @@ from quintet.core.metric import Row
 from quintet.core.score import Score, Span
 from quintet.errors import InputError
 from quintet.metrics.ctc.aligners import UNBOUNDED, CtcMetric, cut_of, flags_of
-from quintet.metrics.ctc.alignment import Alignment
-from quintet.metrics.ctc.relations import BERT_SCORE_BASELINES, Relation
+from quintet.metrics.ctc.alignment import BERT_SCORE_BASELINES, Alignment, Relation
 from quintet.models.open import split
 
 References = Literal["all", "first"]

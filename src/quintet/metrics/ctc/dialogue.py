@@ -11,8 +11,7 @@ from quintet.core.example import Example
 from quintet.core.metric import Row
 from quintet.core.score import Score, Span
 from quintet.metrics.ctc.aligners import UNBOUNDED, CtcMetric, StopWords, cut_of, flags_of
-from quintet.metrics.ctc.alignment import Aggregate
-from quintet.metrics.ctc.relations import BETWEEN, EMPTY_FACT, LINE_PREFIX, NO_FACT, WHOLE_PREFIX, FactForm
+from quintet.metrics.ctc.alignment import BETWEEN, EMPTY_FACT, LINE_PREFIX, NO_FACT, WHOLE_PREFIX, Aggregate, FactForm
 
 NO_FACT_GIVEN, NO_HISTORY = "no fact", "no history"
 

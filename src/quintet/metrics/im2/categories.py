@@ -15,11 +15,17 @@ from quintet.core.metric import Metric, Row
 from quintet.core.score import Score, Span
 from quintet.errors import UnknownName, UserError
 from quintet.metrics.im2 import inputs
-from quintet.metrics.im2.classifiers import RightOrder, SelfConsistency, TopicCoherence, TrueResponse, ValidUtterance
+from quintet.metrics.im2.classifiers import (
+    FiveIes,
+    FiveNuf,
+    RightOrder,
+    SelfConsistency,
+    TopicCoherence,
+    TrueResponse,
+    ValidUtterance,
+)
 from quintet.metrics.im2.diversity import DistN
-from quintet.metrics.im2.five_points import FiveIes, FiveNuf
-from quintet.metrics.im2.inputs import Mode
-from quintet.metrics.im2.qualities import OVERALL, check, note, route
+from quintet.metrics.im2.inputs import OVERALL, Mode, check, note, route
 from quintet.metrics.im2.specificity import DialogueMlm
 from quintet.metrics.role_metric import RoleComposite, weights_identity
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from quintet.core.blend import read_table
 from quintet.core.blend_text import blend_toml
 from quintet.errors import InputError
-from quintet.metrics.im2.qualities import CATEGORIES, OVERALL, route
+from quintet.metrics.im2.inputs import CATEGORIES, OVERALL, route
 
 Floats = npt.NDArray[np.float64]
 OVERALL_QUALITY = "overall"

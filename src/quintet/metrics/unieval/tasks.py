@@ -14,8 +14,7 @@ from quintet.core.metric import Metric, Row
 from quintet.core.score import Score, no_score
 from quintet.errors import InputError, MissingField, UnknownName
 from quintet.metrics.places import read_places
-from quintet.metrics.unieval.asking import Reading, ask
-from quintet.metrics.unieval.prompts import Combine, Prompt, Unit, prompts_of
+from quintet.metrics.unieval.asking import Combine, Prompt, Reading, Unit, ask, prompts_of
 from quintet.models.open import identity, open_model
 from quintet.models.roles import Long
 from quintet.text.punkt import RULES, sentences_identity, splitter
