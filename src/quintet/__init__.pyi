@@ -1,7 +1,6 @@
 # The public face: what stands here, and nothing else. quintet/__init__.py finds each name by its line.
 from quintet._api import bench as bench
 from quintet._api import calibrate as calibrate
-from quintet._api import compare as compare
 from quintet._api import gate as gate
 from quintet._api import human_agreement as human_agreement
 from quintet._api import list_metrics as list_metrics
@@ -14,6 +13,7 @@ from quintet._api import score as score
 from quintet._api import score_text as score_text
 from quintet._claims import Claim as Claim
 from quintet._claims import claims as claims
+from quintet._saved import compare as compare
 from quintet._saved import read_scored as read_scored
 from quintet._version import __version__ as __version__
 from quintet.core.calibration import Calibration as Calibration

@@ -27,7 +27,6 @@ from quintet.runner.store import DiskStore, NoStore, Store
 if TYPE_CHECKING:
     from quintet.data.benchmark import Benchmark
     from quintet.runner.batches import BatchScorer
-    from quintet.stats.compare import Difference
     from quintet.stats.gate import Verdict
     from quintet.stats.inputs import Ratings, Scores
     from quintet.stats.records import Record
@@ -440,44 +439,6 @@ def plan_benchmark(
 def _answered(task: str, dimension: str) -> bool:
     known = read_tasks().get(task)
     return known is not None and dimension in known.dimensions and known[dimension].metric is not None
-
-
-def compare(
-    systems: Sequence[Result | str | Path] | Mapping[str, Result | str | Path],
-    *,
-    dims: Sequence[str] | str | None = None,
-    lower_is_better: Sequence[str] = (),
-    tie: float = 0.0,
-    common_only: bool = False,
-) -> list[Difference]:
-    """Systems against one another on the same inputs: Results or scored files, one per system, by name if you like; or
-    one file with a system column.
-
-    >>> one = quintet.score([{"output": "a b", "references": ["a b"]}] * 9, metrics="rouge-1", cache=False)
-    >>> two = quintet.score([{"output": "a c", "references": ["a b"]}] * 9, metrics="rouge-1", cache=False)
-    >>> quintet.compare({"one": one, "two": two})[0].difference
-    0.5
-    """
-    from quintet.io.score_rows import scores_by_system
-    from quintet.stats.compare import System
-    from quintet.stats.compare import compare as compare_systems
-
-    dims, down = _names(dims), [*lower_is_better]
-    named = isinstance(systems, Mapping)
-    given = list(systems.values() if isinstance(systems, Mapping) else systems)
-    if named or any(isinstance(one, Result) for one in given):
-        from quintet._saved import ids_of, read_scored
-
-        results = [one if isinstance(one, Result) else read_scored(str(one), dims) for one in given]
-        names = list(systems) if isinstance(systems, Mapping) else [f"system {k}" for k in range(1, len(given) + 1)]
-        shared = [label for label in results[0].columns if all(label in one.columns for one in results)]
-        down += [label for label in shared if not results[0].columns[label].higher_is_better]
-        pairs = zip(names, results, strict=True)
-        tables = [(str(name), ids_of(one), {label: one[label] for label in shared}) for name, one in pairs]
-    else:
-        tables = [(name, ids, values) for name, ids, values in scores_by_system([str(one) for one in given], dims)]
-    found = [System(name, values, ids) for name, ids, values in tables]
-    return compare_systems(found, dims, lower_is_better=down, tie=tie, common_only=common_only)
 
 
 def gate(

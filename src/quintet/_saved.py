@@ -74,6 +74,41 @@ def read_scored(
 
 
 def compare(
+    systems: Sequence[Result | str | os.PathLike[str]] | Mapping[str, Result | str | os.PathLike[str]],
+    *,
+    dims: Sequence[str] | str | None = None,
+    lower_is_better: Sequence[str] = (),
+    tie: float = 0.0,
+    common_only: bool = False,
+) -> list[Difference]:
+    """Systems against one another on the same inputs: Results or scored files, one per system, by name if you like; or
+    one file with a system column.
+
+    >>> one = quintet.score([{"output": "a b", "references": ["a b"]}] * 9, metrics="rouge-1", cache=False)
+    >>> two = quintet.score([{"output": "a c", "references": ["a b"]}] * 9, metrics="rouge-1", cache=False)
+    >>> quintet.compare({"one": one, "two": two})[0].difference
+    0.5
+    """
+    from quintet.io.score_rows import scores_by_system
+    from quintet.stats.compare import System
+    from quintet.stats.compare import compare as compare_systems
+
+    wanted, down = [dims] if isinstance(dims, str) else dims, [*lower_is_better]
+    given = list(systems.values() if isinstance(systems, Mapping) else systems)
+    if isinstance(systems, Mapping) or any(isinstance(one, Result) for one in given):
+        results = [one if isinstance(one, Result) else read_scored(os.fspath(one), wanted) for one in given]
+        names = list(systems) if isinstance(systems, Mapping) else [f"system {k}" for k in range(1, len(given) + 1)]
+        shared = [label for label in results[0].columns if all(label in one.columns for one in results)]
+        down += [label for label in shared if not results[0].columns[label].higher_is_better]
+        tables = [(name, ids_of(one), {label: one[label] for label in shared})
+                  for name, one in zip(names, results, strict=True)]  # fmt: skip
+    else:
+        tables = scores_by_system([os.fspath(one) for one in given], wanted)
+    found = [System(name, values, ids) for name, ids, values in tables]
+    return compare_systems(found, wanted, lower_is_better=down, tie=tie, common_only=common_only)
+
+
+def compare_two(
     result: Result, other: Result | str | os.PathLike[str], *, tie: float = 0.0, common_only: bool = False
 ) -> list[Difference]:
     from quintet.stats.compare import System

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from quintet import _api as api
+from quintet import _saved
 from quintet.cli import options
 
 Files = Annotated[
@@ -35,7 +35,7 @@ def compare(
     """Per dimension: difference, interval, p after correction, effect size, win/tie/loss, examples still needed."""
     from quintet.stats.tables import differences_table
 
-    found = api.compare(
+    found = _saved.compare(
         files,
         dims=options.names(dims),
         lower_is_better=options.names(lower_is_better) or (),

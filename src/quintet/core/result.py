@@ -140,7 +140,7 @@ class Result:
         """This result minus `other`, a Result or a scored file, per column they share: rows are paired by id.
 
         Gives a list of `Difference`: means, interval, p after correction, wins and losses."""
-        return import_module("quintet._saved").compare(self, other, tie=tie, common_only=common_only)
+        return import_module("quintet._saved").compare_two(self, other, tie=tie, common_only=common_only)
 
 
 def _library(name: str, method: str) -> Any:

@@ -9,7 +9,8 @@ import pytest
 from quintet import load as load_metric
 from quintet.core.example import Example
 from quintet.data.benchmark import load
-from quintet.metrics.usr.inputs import context_pair, fact_pair, masked_line, spaced
+from quintet.metrics.usr.inputs import context_pair, fact_pair, masked_line
+from quintet.text.usr_lines import spaced
 
 
 @pytest.fixture(scope="module")

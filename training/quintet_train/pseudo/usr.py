@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from random import Random
 
 from quintet.errors import InputError
-from quintet.metrics.usr.inputs import context_text, fact_text, mlm_line, response_text, spaced
+from quintet.text.usr_lines import context_text, fact_text, mlm_line, response_text, spaced
 from quintet_train.items import PairItem, TextItem
 from quintet_train.rows import Dialogue, Record
 
