@@ -322,8 +322,7 @@ def toml(plain: Any) -> str:
 
 def bodies(draw: random.Random) -> str:
     """What the service is sent: a request, or a refusal with a status of its own."""
-    from quintet.server.request import Refusal
-    from quintet.server.request import read_request
+    from quintet.server.request import Refusal, read_request
     from quintet.server.settings import Limits
 
     example = {name: value(draw) if draw.random() < 0.3 else text(draw)

@@ -17,16 +17,14 @@ from starlette.routing import Route
 from quintet.core.example import FIELDS
 from quintet.core.stopping import Stopped
 from quintet.errors import ModelError, QuintetError, UserError
-from quintet.server import inventory
+from quintet.server import openapi as inventory
 from quintet.server.batching import Batcher, Job, QueueFull
 from quintet.server.guard import Guard
-from quintet.server.instruments import CONTENT_TYPE, Instruments
-from quintet.server.logs import log
+from quintet.server.instruments import CONTENT_TYPE, Instruments, log
 from quintet.server.openapi import document
 from quintet.server.page import page, page_policy
 from quintet.server.protocol import protocol_for
-from quintet.server.refusal import Refusal, json_response, too_busy
-from quintet.server.request import Choice, ScoreRequest, read_request
+from quintet.server.request import Choice, Refusal, ScoreRequest, json_response, read_request, too_busy
 from quintet.server.scoring import WARMING, Scorer, TooMuchWork, answer_bytes
 from quintet.server.settings import Settings
 

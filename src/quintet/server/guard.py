@@ -11,9 +11,8 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from quintet.server.instruments import Instruments
-from quintet.server.logs import log
-from quintet.server.refusal import Refusal, too_busy
+from quintet.server.instruments import Instruments, log
+from quintet.server.request import Refusal, too_busy
 from quintet.server.settings import Settings, is_loopback
 
 OPEN = ("/", "/healthz", "/readyz", "/openapi.json")

@@ -2,12 +2,107 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from quintet._version import __version__
-from quintet.server import inventory
+from quintet.core.task import read_tasks
+from quintet.errors import ModelError
+from quintet.models.catalog import Entry
 from quintet.server.request import NAME_CHARACTERS
+from quintet.server.scoring import finite
 from quintet.server.settings import Limits, Settings
+
+# What the service offers, as data: metrics, models, tasks. Computed once; no path of this machine is in it.
+
+
+@cache
+def metrics() -> list[dict[str, Any]]:
+    from quintet.metrics import metrics as registry
+
+    rows = []
+    for entry in registry:
+        metric = entry.build()
+        rows.append(
+            {
+                "name": entry.name,
+                "summary": entry.summary,
+                "paper": metric.paper,
+                "dimensions": [
+                    {
+                        "name": d.name,
+                        "question": d.question,
+                        "needs": list(d.needs),
+                        "low": finite(d.low),
+                        "high": finite(d.high),
+                        "higher_is_better": d.higher_is_better,
+                    }
+                    for d in metric.dimensions
+                ],
+            }
+        )
+    return rows
+
+
+@cache
+def metric_names() -> list[str]:
+    """Without building them: the description of the service must not load a model's library."""
+    from quintet.metrics import metrics as registry
+
+    return [entry.name for entry in registry]
+
+
+@cache
+def models() -> list[dict[str, Any]]:
+    from quintet.models.catalog import bundled
+
+    return [
+        {
+            "name": f"bundled:{model.name}",
+            "role": model.role,
+            "heads": _heads(model),
+            "bytes": model.size,
+            "licence": model.licence,
+            "sha256": model.sha256,
+        }
+        for model in bundled()
+    ]
+
+
+@cache
+def model_names() -> list[str]:
+    """As a request may write them: a model, or one of its heads."""
+    return [name for model in models() for name in (model["name"], *(f"{model['name']}#{h}" for h in model["heads"]))]
+
+
+def _heads(model: Entry) -> list[str]:
+    from quintet.models.folder import describe
+
+    try:
+        return list(describe(model.folder).heads)
+    except ModelError:  # not on this machine: asking it anything says so
+        return []
+
+
+@cache
+def tasks() -> list[dict[str, Any]]:
+    return [
+        {
+            "name": task.name,
+            "about": task.about,
+            "dimensions": [
+                {
+                    "name": name,
+                    "question": wanted.dimension.question,
+                    "needs": list(wanted.dimension.needs),
+                    "metric": wanted.metric,
+                }
+                for name, wanted in task.dimensions.items()
+            ],
+        }
+        for task in read_tasks().values()
+    ]
+
 
 Schema = dict[str, Any]
 
@@ -111,7 +206,7 @@ def _request_schemas(limits: Limits) -> Schema:
     }
     names = {"type": "array", "minItems": 1, "maxItems": 64, "uniqueItems": True}
     common = {
-        "model": {"enum": [None, *inventory.model_names()]},
+        "model": {"enum": [None, *model_names()]},
         "fast": {"type": "boolean", "default": False, "description": "Leave the language model out."},
         "evidence": {"type": "boolean", "default": False},
         "examples": {
@@ -121,13 +216,13 @@ def _request_schemas(limits: Limits) -> Schema:
             "items": {"$ref": "#/components/schemas/Example"},
         },
     }
-    by_task = [_by_task(task, names, common) for task in inventory.tasks()]
+    by_task = [_by_task(task, names, common) for task in tasks()]
     by_metric = {
         "type": "object",
         "title": "By metrics",
         "additionalProperties": False,
         "required": ["metrics", "examples"],
-        "properties": {"metrics": {**names, "items": {"enum": inventory.metric_names()}}, **common},
+        "properties": {"metrics": {**names, "items": {"enum": metric_names()}}, **common},
     }
     return {"Example": example, "ScoreRequest": {"anyOf": [*by_task, by_metric]}}
 

@@ -7,11 +7,36 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from starlette.responses import Response
+
 from quintet.core.example import FIELDS, Example
 from quintet.core.task import find_task
 from quintet.errors import UnknownName
-from quintet.server.refusal import Refusal
 from quintet.server.settings import Limits
+
+# A refusal: what the service answers when it will not or cannot do what was asked.
+
+
+class Refusal(Exception):
+    """`message` is one line for people; it never repeats a text from the request."""
+
+    def __init__(self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status, self.code, self.message, self.headers = status, code, message, dict(headers or {})
+
+    def response(self) -> Response:
+        return json_response({"error": {"code": self.code, "message": self.message}}, self.status, self.headers)
+
+
+def too_busy(message: str, seconds: int) -> Refusal:
+    return Refusal(429, "too_busy", message, {"Retry-After": str(max(1, seconds))})
+
+
+def json_response(plain: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """Plain ASCII, so that lone surrogates in an id cannot break the answer."""
+    body = json.dumps(plain, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode("ascii")
+    return Response(body, status, {"Cache-Control": "no-store", **(headers or {})}, "application/json")
+
 
 KEYS = ("task", "dimensions", "metrics", "model", "fast", "evidence", "examples")
 TEXTS = ("output", "source", "context")
@@ -105,7 +130,7 @@ def _check_metric(name: str) -> None:
 
 
 def _model(name: Any) -> str | None:
-    from quintet.server.inventory import model_names
+    from quintet.server.openapi import model_names
 
     if name is None:
         return None

@@ -14,7 +14,7 @@ import uvicorn
 
 from quintet.errors import InputError, UserError
 from quintet.server.app import Service
-from quintet.server.logs import log, take_over
+from quintet.server.instruments import log, take_over
 from quintet.server.settings import Settings
 
 DRAIN_SECONDS = 0.2
