@@ -14,7 +14,7 @@ import pytest
 
 from quintet.core.example import Example
 from quintet.core.metric import Metric
-from quintet.errors import MissingField
+from quintet.errors import InputError, MissingField
 from quintet.metrics import metrics
 from quintet.metrics.evaluator.signal import EvaluatorSignal
 from quintet.metrics.unieval.tasks import YesNoMetric
@@ -169,7 +169,10 @@ def test_every_parameter_changes_the_signature(name: str) -> None:
         other = another(getattr(metric, field.name), hints[field.name])
         if _is_model(other):
             continue  # one model per role is fake; that its identity is in the signature is checked below
-        changed = dataclasses.replace(metric, **{field.name: other})
+        try:
+            changed = dataclasses.replace(metric, **{field.name: other})
+        except InputError:
+            continue  # some variants take no other protocol: coco has no rouge-1
         assert changed.signature != metric.signature, field.name
     assert metric.signature == build(name).signature
     assert "\n" not in metric.signature

@@ -33,6 +33,10 @@ def test_equals_hugging_face_one_text_at_a_time(kind, folder):
         plain = f" {text}" if kind == "roberta" and text else text
         with torch.no_grad():
             states = model(**tokenizer(plain, return_tensors="pt"), output_hidden_states=True).hidden_states
+        states = (
+            model.get_input_embeddings()(tokenizer(plain, return_tensors="pt")["input_ids"]).detach(),
+            *states[1:],
+        )
         for layer in range(4):
             (found,) = ours.embed([text], layer)
             assert found.vectors.shape == states[layer][0].shape

@@ -23,6 +23,16 @@ Onnx = Annotated[bool, typer.Option("--onnx", help="Write an ONNX file beside th
 Private = Annotated[
     bool, typer.Option("--private", help="Also learn from corpora whose terms forbid giving the weights away.")
 ]
+Strategy = Annotated[
+    str, typer.Option("--strategy", metavar="NAME", help="UniEval: continual, multi or single:DIMENSION.")
+]
+Order = Annotated[str, typer.Option("--order", metavar="A,B,…", help="UniEval: the order of the dimensions.")]
+Replay = Annotated[
+    float | None, typer.Option("--replay", metavar="SHARE", help="UniEval: how much of each earlier dimension is kept.")
+]
+Drop = Annotated[
+    str, typer.Option("--drop", metavar="KIND", help="UniEval's first stage without nli, sst, ling or qa (Table 6).")
+]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Start anew instead of resuming from the last checkpoint.")]
 
 
@@ -35,9 +45,17 @@ def train(
     start: Start = "",
     onnx: Onnx = False,
     private: Private = False,
+    strategy: Strategy = "",
+    order: Order = "",
+    replay: Replay = None,
+    drop: Drop = "",
 ) -> None:
     """Trains a model by RECIPE; a stopped run goes on from its last checkpoint."""
+    from quintet_train.recipe import Variation
     from quintet_train.run import run_recipe
+
+    dimensions = tuple(name.strip() for name in order.split(",") if name.strip())
+    variation = Variation(strategy, dimensions, replay, drop)
 
     def progress(stage: str, step: int, steps: int, figures: Mapping[str, float]) -> None:
         if step == steps or step % max(1, steps // 20) == 0:
@@ -46,7 +64,7 @@ def train(
 
     made = run_recipe(
         recipe, data=data, out=Path(out), smoke=smoke, resume=not fresh, progress=progress, start=start, onnx=onnx,
-        private=private,
+        private=private, variation=variation,
     )  # fmt: skip
     told = ", ".join(f"{name} {value:.4f}" for name, value in made.figures.items())
     typer.echo(f"dir:{made.folder} ({made.items} items, {made.steps} steps; {told})")

@@ -1,10 +1,11 @@
 """A recipe: one TOML file that says what is trained, on what, from where and how; unknown keys are refused.
 
 [data]       builder, sources, limit, options for the builder
-[model]      start (hf:NAME, dir:FOLDER, tiny:KIND), head and its shape
+[model]      start (hf:NAME, dir:FOLDER, tiny:KIND, recipe:NAME), head and its shape
 [train]      steps, rates, batches, what to keep
 [continual]  only for stages: order, replay, epochs by stage
 [smoke]      the same tables again, laid over the others for the tiny run
+like         another recipe, over which this one is laid: only what differs is written
 """
 
 from __future__ import annotations
@@ -152,13 +153,10 @@ def _folder() -> Traversable:
     return resources.files("quintet_train") / "recipes"
 
 
-def load(path_or_name: str | Path, smoke: bool = False, start: str = "") -> Recipe:
-    """A recipe from a file or by name; `smoke` lays the tiny tables over it, `start` replaces [model] start."""
-    text, where = _text_of(path_or_name)
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"not TOML: {error}", where=where) from None
+def load(path_or_name: str | Path, smoke: bool = False, start: str = "", variation: Variation | None = None) -> Recipe:
+    """A recipe from a file or by name; `smoke` lays the tiny tables over it, `start` replaces [model] start, and a
+    variation changes what an ablation changes."""
+    table, where = _table_of(path_or_name)
     tiny = table.pop("smoke", None)
     if smoke:
         if tiny is None:
@@ -167,8 +165,67 @@ def load(path_or_name: str | Path, smoke: bool = False, start: str = "") -> Reci
     if start:
         table.setdefault("model", {})["start"] = start
     recipe: Recipe = _build(Recipe, table, where, "")
+    if variation is not None:
+        recipe = varied(recipe, variation)
     _check(recipe, where)
     return recipe
+
+
+@dataclass(frozen=True)
+class Variation:
+    """UniEval's ablations (its Tables 3 to 6), as changes of a recipe."""
+
+    strategy: str = ""
+    """continual, multi (all dimensions at once), or single:DIMENSION."""
+    order: tuple[str, ...] = ()
+    """Of the dimensions, for continual learning."""
+    replay: float | None = None
+    drop: str = ""
+    """A kind of intermediate task to leave out: nli, sst (opening sentences), ling or qa."""
+
+
+DROPPED: Mapping[str, tuple[str, ...]] = {
+    "nli": ("nli", "mrpc", "qqp"),
+    "sst": ("opening",),
+    "ling": ("cola",),
+    "qa": ("qa",),
+}
+"""Kinds of UniEval's Table 6, and the tasks of its Table 8 that belong to each."""
+
+
+def varied(recipe: Recipe, by: Variation) -> Recipe:
+    data, continual = recipe.data, recipe.continual
+    kind, _, dimension = by.strategy.partition(":")
+    if kind not in ("", "continual", "multi", "single") or (kind == "single") != bool(dimension):
+        raise InputError(f"no strategy {by.strategy!r}", recipe.name, "write continual, multi or single:DIMENSION")
+    if (by.strategy or by.order or by.replay is not None) and continual is None:
+        raise InputError("it has no dimensions to learn one after another", recipe.name, "strategies are UniEval's")
+    if kind == "single":
+        data = dataclasses.replace(data, options={**data.options, "dimensions": [dimension]})
+    if kind in ("multi", "single"):
+        continual = None
+    if continual is not None and by.order:
+        continual = dataclasses.replace(continual, order=by.order)
+    if continual is not None and by.replay is not None:
+        continual = dataclasses.replace(continual, replay=by.replay)
+    if by.drop:
+        if by.drop not in DROPPED:
+            raise UnknownName("kind of intermediate task", by.drop, DROPPED)
+        if data.builder != "unieval.intermediate":
+            raise InputError("it has no intermediate tasks", recipe.name, "drop tasks of unieval-intermediate")
+        kept = [task for tasks in DROPPED.values() for task in tasks if task not in DROPPED[by.drop]]
+        data = dataclasses.replace(data, options={**data.options, "tasks": kept})
+    return dataclasses.replace(recipe, data=data, continual=continual)
+
+
+def _table_of(path_or_name: str | Path) -> tuple[dict[str, Any], str]:
+    text, where = _text_of(path_or_name)
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"not TOML: {error}", where=where) from None
+    like = table.pop("like", None)
+    return (_laid_over(_table_of(like)[0], table) if like else table), where
 
 
 def _text_of(path_or_name: str | Path) -> tuple[str, str]:

@@ -198,6 +198,16 @@ def _questions(row: Row) -> Iterator[Record]:
         yield Claim(question, row["passage"], answer in (True, "TRUE", "True", "true"), "qa")
 
 
+def _answers(row: Row) -> Iterator[Record]:
+    """MultiRC's paragraphs with a question and a proposed answer: those that are answered by yes or no (UniEval)."""
+    paragraph, _, asked = row["text"].rpartition("Question:")
+    question, _, answer = asked.partition("Correct Answer:")
+    said = answer.strip().rstrip(".").lower()
+    if said in ("yes", "no"):
+        context = " ".join(paragraph.removeprefix("Paragraph-").split())
+        yield Claim(question.strip(), context, (said == "yes") == bool(row["correct"]), "qa")
+
+
 def _ratings(row: Row) -> Iterator[Record]:
     ratings = {name: tuple(float(value) for value in values) for name, values in row["annotations"].items() if values}
     yield Rated(row.get("context") or "", row["response"], ratings)
@@ -212,5 +222,6 @@ READERS: Mapping[str, Callable[[Row], Iterator[Record]]] = {
     "nli": _nli,
     "paraphrases": _paraphrases,
     "questions": _questions,
+    "answers": _answers,
     "ratings": _ratings,
 }

@@ -22,6 +22,8 @@ from quintet_train.pseudo.builders import build
 from quintet_train.recipe import Recipe
 from quintet_train.torch_parts import need
 
+AFTER = "recipe:"
+"""A model that starts from what another recipe makes."""
 EVALUATOR = "evaluator."
 """Builders whose recipes make the bundled models."""
 Progress = Callable[[str, int, int, Mapping[str, float]], None]
@@ -50,22 +52,29 @@ def run_recipe(
     device: str = "auto",
     onnx: bool = False,
     private: bool = False,
+    variation: recipes.Variation | None = None,
 ) -> Trained:
     """Trains and writes OUT/model. `data` is the folder that the recipe's paths are relative to; a smoke run brings
     its own rows. `start` replaces the model to start from (USR's DR from its fine-tuned MLM, say). `private` lets
     recipes of bundled models use corpora whose terms forbid giving weights away."""
-    recipe = recipes.load(path_or_name, smoke, start)
+    recipe = recipes.load(path_or_name, smoke, start, variation)
     need("torch")
     need("transformers")
     need("safetensors")
     target = Path(out)
     if recipe.data.builder.startswith(EVALUATOR):
         return _evaluator(recipe, _data_folder(data, smoke), target, resume, progress, device, private)
+    begun = recipe
+    if recipe.model.start.startswith(AFTER):
+        # A chain: the model before it is trained first, beside it.
+        name = recipe.model.start.removeprefix(AFTER)
+        first = run_recipe(name, data, target / name, smoke, resume, progress, device=device)
+        begun = replace(recipe, model=replace(recipe.model, start=f"dir:{first.folder}"))
     items, used = _items(recipe, _data_folder(data, smoke))
     train, dev = split(items, recipe.data.dev_fraction, recipe.data.seed)
     from quintet_train.learning import learn
 
-    steps, made, figures = learn(recipe, train, dev, target, resume, progress, device, _key(recipe, used))
+    steps, made, figures = learn(begun, train, dev, target, resume, progress, device, _key(recipe, used))
     from quintet_train import curve, export
 
     folder = target / "model"

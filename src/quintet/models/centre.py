@@ -16,7 +16,10 @@ NAME = "means.npy"
 
 
 def token_mean(spec: str, layer: int) -> NDArray[np.float32] | None:
-    """The mean at `layer`; None for a model that comes without one, which is then used as it is."""
+    """The mean at `layer`; None for a model that comes without one, which is then used as it is, and for the table of
+    words, whose mean says how frequent words are written."""
+    if layer == 0:
+        return None
     kind, name = split(spec)
     if kind not in ("bundled", "dir"):
         return None

@@ -455,6 +455,7 @@ FAKES: dict[str, Callable[[], Any]] = {
     "reader": FakeReader,
     "masked-lm": lambda: FakeMaskedLM("masked-lm"),
     "causal-lm": lambda: FakeCausalLM("causal-lm"),
+    "seq2seq-lm": lambda: FakeCausalLM("seq2seq-lm"),
     "pair-classifier": lambda: FakePairClassifier(2),
     "pair-classifier-3": lambda: FakePairClassifier(3),
     "pair-classifier-5": lambda: FakePairClassifier(5),

@@ -38,7 +38,8 @@ Part = tuple[int, memoryview, memoryview]
 
 
 def cut(model: bytes, outputs: Collection[str]) -> bytes:
-    """The model with only `outputs` and what they need, as bytes. Graphs with control flow are not understood."""
+    """The model with only `outputs`, which may be values inside, and what they need, as bytes. Graphs with control flow
+    are not understood."""
     return b"".join(
         _field(number, _cut_graph(value, outputs)) if number == _GRAPH else whole
         for number, whole, value in _parts(model)
@@ -51,6 +52,12 @@ def output_names(model: bytes) -> list[str]:
 
 def input_names(model: bytes) -> list[str]:
     return _names(model, _INPUT)
+
+
+def has_value(model: bytes, name: str) -> bool:
+    """Whether some node of the graph gives the value."""
+    graphs = (graph for number, _, graph in _parts(model) if number == _GRAPH)
+    return any(name in _strings(node, _NODE_OUTPUT) for graph in graphs for n, _, node in _parts(graph) if n == _NODE)
 
 
 def _names(model: bytes, field: int) -> list[str]:
@@ -78,7 +85,9 @@ def _cut_graph(graph: memoryview, outputs: Collection[str]) -> bytes:
             return _first(value, _TENSOR_NAME) in needed
         return number != _OUTPUT or _first(value, _VALUE_NAME) in outputs
 
-    return b"".join(whole for number, whole, value in parts if kept(number, value))
+    declared = {_first(value, _VALUE_NAME) for number, _, value in parts if number == _OUTPUT}
+    inner = [_field(_OUTPUT, _field(_VALUE_NAME, name.encode())) for name in outputs if name not in declared]
+    return b"".join([*(whole for number, whole, value in parts if kept(number, value)), *inner])
 
 
 def _parts(message: bytes | memoryview) -> Iterator[Part]:
@@ -148,8 +157,13 @@ def threads() -> int:
     return whole_number("QUINTET_THREADS", cores)
 
 
+TABLE = "words.rows"
+"""The value in our graphs that holds a word's row of the embedding table, before positions are added."""
+
+
 class OnnxEmbedder:
-    """A graph with inputs `input_ids`, `attention_mask` and outputs `layer_0` … `layer_N`.
+    """A graph with inputs `input_ids`, `attention_mask` and outputs `layer_0` … `layer_N`. Layer 0 is the row of the
+    embedding table, where the graph has it; the output `layer_0` has positions in it.
 
     A pass computes no layer above the deepest one asked for: the file is cut at that layer before it is opened.
     """
@@ -163,7 +177,9 @@ class OnnxEmbedder:
         self._path = folder / description.file
         self._sessions: OrderedDict[int, object] = OrderedDict()
         self._lock = threading.Lock()
-        missing = {f"layer_{i}" for i in range(self.layers + 1)} - set(output_names(self._path.read_bytes()))
+        graph = self._path.read_bytes()
+        self._table = TABLE if has_value(graph, TABLE) else "layer_0"
+        missing = {f"layer_{i}" for i in range(self.layers + 1)} - set(output_names(graph))
         if missing:
             raise ModelError(
                 f"{self._path} has no output {min(missing)!r}; an embedder needs layer_0 to layer_{self.layers}"
@@ -179,8 +195,16 @@ class OnnxEmbedder:
     def _run(
         self, ids: NDArray[np.int64], mask: NDArray[np.int64], layers: tuple[int, ...]
     ) -> Sequence[NDArray[np.float32]]:
-        session = self._session(max(layers))
-        return session.run([f"layer_{layer}" for layer in layers], {"input_ids": ids, "attention_mask": mask})
+        given = {"input_ids": ids, "attention_mask": mask}
+        upper = [layer for layer in layers if layer > 0]
+        found = (
+            dict(zip(upper, self._session(max(upper)).run([f"layer_{i}" for i in upper], given), strict=True))
+            if upper
+            else {}
+        )
+        if 0 in layers:
+            (found[0],) = self._session(0).run([self._table], given)
+        return [found[layer] for layer in layers]
 
     def _session(self, depth: int):  # type: ignore[no-untyped-def]  # onnxruntime has no types
         with self._lock:
@@ -188,9 +212,8 @@ class OnnxEmbedder:
                 while len(self._sessions) >= SESSIONS:
                     self._sessions.popitem(last=False)
                 # All outputs up to the depth stay: the graph is fused in one way, whichever of them are asked for.
-                self._sessions[depth] = open_session(
-                    cut(self._path.read_bytes(), [f"layer_{i}" for i in range(depth + 1)])
-                )
+                kept = [f"layer_{i}" for i in range(depth + 1)] if depth else [self._table]
+                self._sessions[depth] = open_session(cut(self._path.read_bytes(), kept))
             self._sessions.move_to_end(depth)
             return self._sessions[depth]
 

@@ -138,7 +138,7 @@ _OPENERS: dict[str, Callable[[Path, Description, str], Any]] = {
 }
 
 
-FORMS = "bundled:NAME, dir:PATH, hf:NAME@REVISION, openai:MODEL@URL or fake:NAME"
+FORMS = "bundled:NAME, dir:PATH, hf:NAME@REVISION, vectors:FILE, openai:MODEL@URL or fake:NAME"
 HALF = "bf16"
 WEIGHTS = ("*.safetensors", "config.json", "tokenizer.json", "*.npy")
 
@@ -177,6 +177,10 @@ def _open(spec: str, role: str) -> Any:
         from quintet.models.openai_backend import open_openai
 
         return open_openai(name, role)
+    if kind == "vectors":
+        from quintet.models.word_table import open_vectors
+
+        return open_vectors(name, role)
     if kind == "bundled":
         base, head = apart(kind, name)
         found = catalog.entry(base)
@@ -290,6 +294,12 @@ def _fake_identity(name: str) -> str:
     return f"fake-{name}@{VERSION}"
 
 
+def _vectors_identity(name: str) -> str:
+    from quintet.models.word_table import vectors_identity
+
+    return vectors_identity(name)
+
+
 def _openai_identity(name: str) -> str:
     from quintet.models.openai_backend import openai_identity
 
@@ -302,4 +312,5 @@ _IDENTITIES: dict[str, Callable[[str], str]] = {
     "hf": _hub_identity,
     "openai": _openai_identity,
     "fake": _fake_identity,
+    "vectors": _vectors_identity,
 }

@@ -29,7 +29,9 @@ def embed_layers(
     run: Run,
     pad: int = 0,
     least: float = 0.0,
+    table_width: int = 0,
 ) -> list[Layers]:
+    """`table_width`: of layer 0, where it differs from the others."""
     room = max_tokens - 2
     split = [subwords.split(text) for text in texts]
     cut = [max(0, len(pieces) - room) if long == "cut" else 0 for pieces in split]
@@ -39,7 +41,7 @@ def embed_layers(
             layer: TokenVectors(
                 text,
                 *_framed_offsets(pieces, len(text)),
-                np.empty((len(pieces) + 2, width), np.float32),
+                np.empty((len(pieces) + 2, (table_width or width) if layer == 0 else width), np.float32),
                 lost,
                 np.concatenate([[False], pieces.ids == subwords.unknown, [False]]),
                 ("", *subwords.written(pieces), ""),

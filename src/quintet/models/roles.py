@@ -50,7 +50,8 @@ class TokenVectors:
 
 @runtime_checkable
 class Embedder(Protocol):
-    """One vector per sub-word of a text, at any layer; layer 0 is the embedding table, `layers` the last."""
+    """One vector per sub-word of a text, at any layer; layer 0 is the row of the embedding table, without
+    positions, `layers` the last."""
 
     identity: str
     """Name, digest, backend and precision, for signatures: `gte-small@1a2b3c4d/onnx/int8`."""
@@ -177,6 +178,16 @@ class CausalLM(Protocol):
         A tuple of texts as context is joined by the end-of-text token (turns of a dialogue). The two texts are split
         apart, so a space between them belongs to the second. What does not fit is cut from the start of the context.
         """
+
+
+@runtime_checkable
+class Seq2SeqLM(Protocol):
+    identity: str
+    max_tokens: int
+
+    def log_probs(self, pairs: Sequence[tuple[str, str]]) -> list[TokenScores]:
+        """Log-probability of each sub-word of the second text, its special tokens included, given the first as input
+        and what precedes it. What is too long loses its end."""
 
 
 @runtime_checkable
@@ -342,6 +353,7 @@ ROLES = (
     "embedder",
     "masked-lm",
     "causal-lm",
+    "seq2seq-lm",
     "pair-classifier",
     "token-tagger",
     "regressor",

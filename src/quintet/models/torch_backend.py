@@ -74,6 +74,7 @@ def open_torch(path: Path, role: str, identity: str, half: bool = False) -> Any:
         "embedder": ("AutoModel", lambda loaded: memo.Memo(TorchEncoder(loaded))),
         "masked-lm": ("AutoModelForMaskedLM", torch_lm.TorchMaskedLM),
         "causal-lm": ("AutoModelForCausalLM", torch_lm.TorchCausalLM),
+        "seq2seq-lm": ("AutoModelForSeq2SeqLM", torch_lm.TorchSeq2SeqLM),
         "pair-classifier": ("AutoModelForSequenceClassification", torch_pairs.TorchPairClassifier),
         "token-tagger": ("AutoModelForTokenClassification", torch_pairs.TorchTokenTagger),
         "regressor": ("AutoModelForSequenceClassification", torch_pairs.TorchRegressor),
@@ -154,18 +155,25 @@ class TorchEncoder:
         self._loaded = loaded
         self.identity, self.max_tokens = loaded.identity, loaded.max_tokens
         self.layers, self.width = int(loaded.config.num_hidden_layers), int(loaded.config.hidden_size)
+        self._table = loaded.model.get_input_embeddings()
 
     def embed_layers(self, texts: Sequence[str], layers: tuple[int, ...], long: Long) -> list[Layers]:
         return embed_layers(
             self._loaded.subwords, texts, layers, long,
             max_tokens=self.max_tokens, width=self.width, budget=TOKEN_BUDGET, run=self._run, pad=self._loaded.pad,
+            table_width=int(self._table.weight.shape[1]),
         )  # fmt: skip
 
     @torch.inference_mode()
     def _run(
         self, ids: NDArray[np.int64], mask: NDArray[np.int64], layers: tuple[int, ...]
     ) -> Sequence[NDArray[np.float32]]:
-        output = self._loaded.model(
-            input_ids=self._loaded.tensor(ids), attention_mask=self._loaded.tensor(mask), output_hidden_states=True
-        )
-        return [output.hidden_states[layer].cpu().numpy() for layer in layers]
+        tensor = self._loaded.tensor(ids)
+        # Layer 0 is the table itself: what the encoder makes of it first has positions in it already.
+        states: list[Any] = [self._table(tensor)]
+        if max(layers) > 0:
+            output = self._loaded.model(
+                input_ids=tensor, attention_mask=self._loaded.tensor(mask), output_hidden_states=True
+            )
+            states += output.hidden_states[1:]
+        return [states[layer].cpu().numpy() for layer in layers]

@@ -12,8 +12,8 @@ from quintet.models.batching import batches, once_each
 from quintet.models.masked import MaskedLikelihood, Probe
 from quintet.models.passes import padded
 from quintet.models.roles import TokenScores
-from quintet.models.subwords import LAST
-from quintet.models.torch_backend import LOGIT_BUDGET, TOKEN_BUDGET, Loaded
+from quintet.models.subwords import FIRST, LAST
+from quintet.models.torch_backend import LOGIT_BUDGET, LONGEST, TOKEN_BUDGET, Loaded
 
 
 class TorchMaskedLM(MaskedLikelihood):
@@ -108,3 +108,44 @@ class TorchCausalLM:
             picked = torch.log_softmax(row[loaded.tensor(probe.positions)].float(), -1)
             found.append(picked.gather(1, loaded.tensor(probe.answers)[:, None])[:, 0].cpu().numpy())
         return found
+
+
+class TorchSeq2SeqLM:
+    """BART, T5 and their like: the target under teacher forcing, with the special tokens that the tokenizer frames it
+    in, as BARTScore scores it."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        self._loaded = loaded
+        self.identity, self.max_tokens = loaded.identity, min(loaded.max_tokens, LONGEST)
+        words = loaded.subwords
+        self._first = [] if loaded.model_type in ("t5", "mt5", "umt5") else [words.id(*FIRST)]
+        self._last = [words.id(*LAST)]
+
+    def log_probs(self, pairs: Sequence[tuple[str, str]]) -> list[TokenScores]:
+        return once_each(list(pairs), self._log_probs)
+
+    def _log_probs(self, pairs: list[tuple[str, str]]) -> list[TokenScores]:
+        room = self.max_tokens - len(self._first) - len(self._last)
+        split = [tuple(self._loaded.subwords.split(text) for text in pair) for pair in pairs]
+        framed = [tuple(np.array([*self._first, *side.ids[:room], *self._last]) for side in one) for one in split]
+        found: list[TokenScores | None] = [None] * len(pairs)
+        for batch in batches([len(a) + len(b) for a, b in framed], LOGIT_BUDGET):
+            for i, values in zip(batch, self._run([framed[i] for i in batch]), strict=True):
+                target, text = split[i][1][slice(room)], pairs[i][1]
+                before, after = np.zeros(len(self._first), np.int32), np.full(1, len(text), np.int32)
+                starts = np.concatenate([before, target.starts, after])
+                ends = np.concatenate([before, target.ends, after])
+                cut = sum(max(0, len(side) - room) for side in split[i])
+                found[i] = TokenScores(text, starts, ends, values, cut)
+        return [one for one in found if one is not None]
+
+    @torch.inference_mode()
+    def _run(self, framed: list[tuple[NDArray[np.int64], ...]]) -> list[NDArray[np.float32]]:
+        loaded = self._loaded
+        ids, mask = (loaded.tensor(a) for a in padded([source for source, _ in framed], loaded.pad))
+        wanted, there = padded([target for _, target in framed], loaded.pad)
+        start = np.full((len(framed), 1), loaded.config.decoder_start_token_id, np.int64)
+        given = loaded.tensor(np.concatenate([start, wanted[:, :-1]], axis=1))
+        logits = loaded.model(input_ids=ids, attention_mask=mask, decoder_input_ids=given, use_cache=False).logits
+        picked = torch.log_softmax(logits.float(), -1).gather(2, loaded.tensor(wanted)[:, :, None])[:, :, 0]
+        return [row[: int(size)].cpu().numpy() for row, size in zip(picked, there.sum(axis=1), strict=True)]

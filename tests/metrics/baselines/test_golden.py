@@ -13,9 +13,13 @@ GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "baselines" / "score
 
 @pytest.mark.parametrize("name", GOLDEN["metrics"])
 def test_golden(name):
-    examples = [Example(e["output"], source=e["source"], references=tuple(e["references"])) for e in GOLDEN["examples"]]
+    examples = [
+        Example(e["output"], source=e["source"], references=tuple(e["references"]), history=tuple(e["history"]))
+        for e in GOLDEN["examples"]
+    ]
     entry = metrics[name]
-    metric = entry.build(**({"model": "fake:embedder"} if hasattr(entry.build(), "model") else {}))
+    fake = "fake:" + getattr(entry.build(), "model_role", "embedder")
+    metric = entry.build(**({"model": fake} if hasattr(entry.build(), "model") else {}))
     (dimension,) = metric.dimensions
     found = [row[dimension.name].value for row in metric.score(examples)]
     assert found == pytest.approx(GOLDEN["metrics"][name]["values"], abs=2e-6)

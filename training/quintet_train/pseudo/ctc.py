@@ -161,14 +161,19 @@ def targets(
     paraphraser: str | Paraphraser = "rules",
     y1: str = "extractive",
     facts: str = "topical",
+    total: str = "",
     parser: chunks.Parser = chunks.parse,
 ) -> list[TargetItem]:
-    """R's pairs: context first, candidate second; `summ_to_ref` has them the other way round, as it was trained."""
+    """R's pairs: context first, candidate second; `summ_to_ref` has them the other way round, as it was trained.
+
+    `total`: mean or sum over the words, by default as the relation has it (Table 3 has both for dialogue)."""
     out = []
-    total = RELATIONS[relation][1] if relation in RELATIONS else ""
+    if total not in ("", "mean", "sum"):
+        raise UnknownName("total of a target", total, ("mean", "sum"))
+    total = total or (RELATIONS[relation][1] if relation in RELATIONS else "")
     choices = _choices(paraphraser, y1, facts)
     for labelled, context in _constructed(records, limit, rng, relation, infiller, parser, rounds, choices):
-        target = masks.supported_share(labelled, total, drop_stopwords=total == "sum")
+        target = masks.supported_share(labelled, total, drop_stopwords=RELATIONS[relation][1] == "sum")
         final = labelled if mode == "released" else masks.attach_marks(labelled)
         candidate = " ".join(final.words)
         if target is not None:

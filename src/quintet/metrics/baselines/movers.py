@@ -43,8 +43,8 @@ class MoversDistance(EncoderMetric):
     stopwords: Literal["drop", "keep"] = "drop"
     """Kusner et al. drop them; a text of nothing else keeps them."""
 
-    version = 2
-    """2: of long texts the heaviest words are carried."""
+    version = 3
+    """2: of long texts the heaviest words are carried. 3: rows of the embedding table, without positions."""
     name = "movers-distance"
     paper = "Kusner et al. 2015; Clark et al. 2019"
     dimensions = (

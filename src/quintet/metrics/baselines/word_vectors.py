@@ -20,9 +20,11 @@ from quintet.metrics.encoder_metric import EncoderMetric
 @dataclass(frozen=True)
 class WordVectors(EncoderMetric):
     layer: int = 0
-    """The embedding table: the nearest thing to the static vectors of the papers."""
+    """The embedding table. The papers had vectors of words: model=vectors:FILE takes GloVe's or word2vec's."""
     how: Literal["average", "greedy", "extrema"] = "average"
 
+    version = 2
+    """2: rows of the embedding table, before positions are added to them."""
     name = "word-vectors"
     paper = "Foltz et al. 1998; Rus & Lintean 2012; Forgues et al. 2014; Liu et al. 2016"
     dimensions = (Dimension("similarity", "Are the words close to those of a reference?", ("references",), low=-1.0),)

@@ -30,6 +30,8 @@ class Gruen(RoleComposite):
     """released-2020: without structure, which was never released. released-2022: focus is dead as well."""
     modules: Literal["G", "GU", "GRU", "GRUC"] = "GRUC"
     """Which sub-scores are added up: grammaticality, focUs, non-Redundancy, struCture (Figure 1)."""
+    stopwords: str | None = None
+    """Of focus: a file with a stop word a line; spaCy's for the released run."""
     sentences: str = RULES
     """punkt:FOLDER: by NLTK's Punkt, as released; FOLDER is punkt_tab/english of NLTK's data."""
 
@@ -53,7 +55,7 @@ class Gruen(RoleComposite):
         if self.mode.startswith("released"):
             base = Grammaticality(**models, mode="released", sentences=by), Redundancy(mode="released", sentences=by)
             return (
-                (*base, Focus(self.model_words, mode="code2020", sentences=by))
+                (*base, Focus(self.model_words, mode="code2020", stopwords=self.stopwords, sentences=by))
                 if self.mode == "released-2020"
                 else base
             )
@@ -61,7 +63,7 @@ class Gruen(RoleComposite):
         return (
             Grammaticality(**models, mode=mode, sentences=by),
             Redundancy(sentences=by),
-            Focus(self.model_words, mode="paper", sentences=by),
+            Focus(self.model_words, mode="paper", stopwords=self.stopwords, sentences=by),
             Structure(self.model_order, mode=mode, sentences=by),
         )
 
