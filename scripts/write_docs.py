@@ -135,7 +135,7 @@ def _class(name: str, thing: Any) -> Iterator[str]:
 
 
 class _Bare:
-    """An annotation shown as it is written, without quotes, on every version of Python."""
+    """An annotation or default shown as it is written, without quotes, on every version of Python."""
 
     def __init__(self, text: object) -> None:
         self.text = text if isinstance(text, str) else inspect.formatannotation(text)
@@ -148,7 +148,10 @@ def _signature(name: str, thing: Any) -> str:
     known = inspect.signature(thing)
     empty = inspect.Signature.empty
     kept = [
-        p if p.annotation is empty else p.replace(annotation=_Bare(p.annotation))
+        p.replace(
+            annotation=empty if p.annotation is empty else _Bare(p.annotation),
+            default=_Bare("...") if inspect.isfunction(p.default) else p.default,
+        )
         for p in known.parameters.values()
         if p.name not in ("self", "cls")
     ]
@@ -206,8 +209,12 @@ def _plain(text: str) -> str:
     """A docstring's indented code becomes a fence that no test runs."""
     lines: list[str] = []
     for block in re.split(r"\n{2,}", inspect.cleandoc(text)):
-        code = all(line.startswith("    ") for line in block.split("\n"))
-        lines.append(f"```text\n{inspect.cleandoc(block)}\n```" if code else block)
+        indented = all(line.startswith("    ") for line in block.split("\n"))
+        block = inspect.cleandoc(block) if indented else block
+        kind = "pycon" if block.startswith(">>>") else "text"
+        lines.append(
+            f"```{kind}\n{block.replace('  # doctest: +SKIP', '')}\n```" if indented or kind == "pycon" else block
+        )
     return "\n\n".join(lines)
 
 
