@@ -448,13 +448,20 @@ def gate(
     max: Mapping[str, float] | None = None,
     max_drop: Mapping[str, float] | None = None,
     baseline: Result | str | Path | None = None,
+    min_share: Mapping[str, tuple[float, float]] | None = None,
+    min_worst: Mapping[str, tuple[float, float]] | None = None,
+    max_flag: Mapping[str, float] | None = None,
     lower_is_better: Sequence[str] = (),
     alpha: float = 0.05,
     show: int = 10,
+    near: float = 0.02,
     skip_bad: bool = False,
     common_only: bool = False,
 ) -> Verdict:
     """Holds the means of a Result or a scored file against limits, and drops since a baseline: see quintet gate.
+
+    `min_share={"consistency": (0.7, 0.95)}`: 95 % of the rows must reach 0.7. `min_worst={"consistency": (0.05, 0.4)}`:
+    the worst 5 % must have a mean of 0.4. `max_flag={"empty source": 0.0}`: no row may carry the flag.
 
     `check` of the verdict raises GateFailed where a limit does not hold.
 
@@ -466,6 +473,9 @@ def gate(
 
     given: dict[statistics.Kind, Mapping[str, float]] = {"min": min or {}, "max": max or {}, "max-drop": max_drop or {}}
     limits = [statistics.Limit(kind, name, value) for kind, named in given.items() for name, value in named.items()]
+    limits += [statistics.Limit("min-share", d, share, at) for d, (at, share) in (min_share or {}).items()]
+    limits += [statistics.Limit("min-worst", d, value, part) for d, (part, value) in (min_worst or {}).items()]
+    limits += [statistics.Limit("max-flag", flag, share) for flag, share in (max_flag or {}).items()]
     if not limits:
         raise InputError("no limit was given", todo="give min, max or max_drop as {DIMENSION: NUMBER}")
     if (baseline is None) != (not max_drop):
@@ -473,9 +483,9 @@ def gate(
     down = {*lower_is_better}
     if isinstance(scored, Result):
         down |= {label for label, column in scored.columns.items() if not column.higher_is_better}
-    names = list(dict.fromkeys(limit.dimension for limit in limits))
+    names = list(dict.fromkeys(limit.dimension for limit in limits if limit.kind != "max-flag"))
     before = None if baseline is None else statistics.subject_of(baseline, list(max_drop or ()), "the baseline")
-    rules = statistics.Rules(down, alpha, show, skip_bad, common_only)
+    rules = statistics.Rules(down, alpha, show, near, skip_bad, common_only)
     return statistics.judge(statistics.subject_of(scored, names, "the result"), limits, before, rules)
 
 

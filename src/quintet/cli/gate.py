@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -14,100 +12,13 @@ from quintet import _api as api
 from quintet.cli import options
 from quintet.cli.history import record_result, what_of
 from quintet.cli.spent import spent
-from quintet.core.evidence import counted, shorten
+from quintet.cli.verdicts import FORMATS
 from quintet.errors import InputError, UnknownName
+from quintet.io.atomic import Target
 from quintet.io.runs import is_run
 
 if TYPE_CHECKING:
-    from quintet.stats.gate import Check, Failing, Subject, Verdict
-
-
-# A verdict for a terminal, for a comment on a pull request, or for a program.
-
-_HEADERS = ("dimension", "limit", "mean", "95 % interval", "n", "verdict")
-_MARKED = "\\`*_{}[]<>|~&$:"
-"""What means something in Markdown; a colon ends a link's scheme."""
-_CALLS = "@#"
-"""GitHub looks for people and issues after entities are read: a word joiner keeps the sign apart from the name."""
-
-
-def as_json(verdict: Verdict) -> str:
-    return json.dumps(verdict.to_json(), indent=1, allow_nan=False)
-
-
-def as_text(verdict: Verdict) -> str:
-    rows = [_HEADERS, *(_cells(check) for check in verdict.checks)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(_HEADERS))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    for check in verdict.failed:
-        lines += ["", _heading(check)]
-        lines += [f"  {shorten(e.id, 40)}  {_score(e)}  {shorten(e.evidence, 120)}" for e in check.examples]
-    lines += _notes(verdict)
-    return "\n".join(lines)
-
-
-def as_markdown(verdict: Verdict) -> str:
-    title = "### quintet: passed" if verdict.passed else "### quintet: fell short"
-    lines = [title, "", _row(_HEADERS), _row(["---"] * len(_HEADERS))]
-    lines += [_row([escape(cell) for cell in _cells(check)]) for check in verdict.checks]
-    for check in verdict.failed:
-        lines += ["", f"<details><summary>{escape(_heading(check))}</summary>", "", _row(["id", "score", "evidence"])]
-        lines.append(_row(["---"] * 3))
-        lines += [
-            _row([escape(shorten(e.id, 60)), _score(e), escape(shorten(e.evidence, 160))]) for e in check.examples
-        ]
-        lines += ["", "</details>"]
-    notes = _notes(verdict)
-    lines += ["", *(escape(note) + "  " for note in notes if note)] if notes else []
-    return "\n".join(lines)
-
-
-def escape(text: str) -> str:
-    """A text is data: it can neither break the table nor draw, link or call anyone."""
-    return "".join(f"&#{ord(c)};" if c in _MARKED else f"{c}\u2060" if c in _CALLS else c for c in text)
-
-
-FORMATS: dict[str, Callable[[Verdict], str]] = {"text": as_text, "markdown": as_markdown, "json": as_json}
-
-
-def _cells(check: Check) -> tuple[str, ...]:
-    verdict = "passed" if check.passed else "FAILED"
-    if check.difference is not None and check.p is not None:
-        mean = f"{check.before:.3f} → {check.mean:.3f}"
-        span = f"difference {check.difference:+.3f} [{check.low:+.3f}, {check.high:+.3f}]"
-        return check.dimension, f"drop ≤ {check.limit:g}", mean, span, str(check.n), f"{verdict} ({check.p_text})"
-    sign = "≥" if check.kind == "min" else "≤"
-    single = math.isnan(check.low)
-    span = "–" if single else f"[{check.low:.3f}, {check.high:.3f}]"
-    clear = check.low >= check.limit if check.kind == "min" else check.high <= check.limit
-    if check.passed and not clear and not single:
-        verdict = "passed, but the interval holds the limit"
-    return check.dimension, f"{sign} {check.limit:g}", f"{check.mean:.3f}", span, str(check.n), verdict
-
-
-def _heading(check: Check) -> str:
-    verb = "is" if check.below == 1 else "are"
-    what = "lost more than" if check.kind == "max-drop" else f"{verb} {'below' if check.kind == 'min' else 'above'}"
-    more = f", the worst {len(check.examples)}" if check.below > len(check.examples) else ""
-    return f"{check.dimension}: {check.below} of {counted(check.n, 'example')} {what} {check.limit:g}{more}"
-
-
-def _score(example: Failing) -> str:
-    return f"{example.score:.3f}" if example.before is None else f"{example.before:.3f} → {example.score:.3f}"
-
-
-def _notes(verdict: Verdict) -> list[str]:
-    missing = {check.dimension: check.missing for check in verdict.checks if check.missing}
-    lines = [
-        f"{counted(count, 'row')} {'was' if count == 1 else 'were'} not judged on {name}"
-        for name, count in missing.items()
-    ]
-    lines += verdict.signatures
-    return ["", *lines] if lines else []
-
-
-def _row(cells: tuple[str, ...] | list[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
+    from quintet.stats.gate import Subject
 
 
 File = Annotated[
@@ -118,6 +29,24 @@ Min = Annotated[
     Limits, typer.Option("--min", metavar="DIMENSION=NUMBER", help="The mean must be at least this; may be repeated.")
 ]
 Max = Annotated[Limits, typer.Option("--max", metavar="DIMENSION=NUMBER", help="The mean must be at most this.")]
+MinShare = Annotated[
+    Limits,
+    typer.Option("--min-share", metavar="DIMENSION@VALUE=SHARE", help="So many rows must reach a value: d@0.7=95%."),
+]
+MinWorst = Annotated[
+    Limits,
+    typer.Option("--min-worst", metavar="DIMENSION@PART=NUMBER", help="The mean of the worst rows: d@5%=0.4."),
+]
+MaxFlag = Annotated[
+    Limits, typer.Option("--max-flag", metavar="FLAG=SHARE", help="So many rows may carry a flag: any=10%.")
+]
+Write = Annotated[
+    list[str] | None,
+    typer.Option("--write", metavar="FORMAT=FILE", help="Write the verdict too, e.g. junit=gate.xml; may be repeated."),
+]
+Near = Annotated[
+    float, typer.Option("--near", metavar="NUMBER", min=0.0, help="Rows so close to a limit are called near it.")
+]
 MaxDrop = Annotated[
     Limits,
     typer.Option(
@@ -135,7 +64,7 @@ Baseline = Annotated[
 ScoredBaseline = Annotated[
     bool, typer.Option("--scored-baseline", help="With --task: take the baseline's scores as they stand.")
 ]
-Format = Annotated[str, typer.Option("--format", "-f", metavar="NAME", help="text, markdown or json.")]
+Format = Annotated[str, typer.Option("--format", "-f", metavar="NAME", help=f"{', '.join(FORMATS)}.")]
 Show = Annotated[int, typer.Option("--show", metavar="N", min=0, help="Failing examples shown for each limit.")]
 Alpha = Annotated[float, typer.Option("--alpha", metavar="NUMBER", help="How small p must be for a drop to count.")]
 Lower = Annotated[
@@ -149,6 +78,9 @@ def gate(
     min: Min = None,
     max: Max = None,
     max_drop: MaxDrop = None,
+    min_share: MinShare = None,
+    min_worst: MinWorst = None,
+    max_flag: MaxFlag = None,
     baseline: Baseline = None,
     task: options.Task = None,
     metric: options.Metrics = None,
@@ -159,7 +91,9 @@ def gate(
     calibration: options.Calibration = None,
     scored_baseline: ScoredBaseline = False,
     format: Format = "text",
+    write: Write = None,
     show: Show = 10,
+    near: Near = 0.02,
     alpha: Alpha = 0.05,
     lower_is_better: Lower = None,
     common_only: Common = False,
@@ -168,16 +102,21 @@ def gate(
     no_cache: options.NoCache = False,
 ) -> None:
     """Passes (exit 0) when every limit holds; otherwise shows the failing examples, worst first (exit 3)."""
-    from quintet.stats.gate import Rules, judge, read_limits
+    from quintet.stats.gate import Kind, Rules, judge, read_limits
 
     if format not in FORMATS:
         raise UnknownName("format", format, FORMATS)
     if not 0.0 < alpha < 1.0:
         raise InputError(f"alpha is {alpha:g}", "--alpha", "give a number between 0 and 1")
-    limits = [*read_limits("min", min or ()), *read_limits("max", max or ()), *read_limits("max-drop", max_drop or ())]
+    written = dict(_written(pair) for pair in write or ())
+    given = {
+        "min": min, "max": max, "max-drop": max_drop,
+        "min-share": min_share, "min-worst": min_worst, "max-flag": max_flag,
+    }  # fmt: skip
+    limits = [limit for kind, texts in given.items() for limit in read_limits(cast(Kind, kind), texts or ())]
     if not limits:
         raise InputError("no limit was given", todo="give --min, --max or --max-drop DIMENSION=NUMBER")
-    dims = list(dict.fromkeys(limit.dimension for limit in limits))
+    dims = list(dict.fromkeys(limit.dimension for limit in limits if limit.kind != "max-flag"))
     scoring = _Scoring(
         task, metric, columns, model, task_file, skip_bad, options.cache_choice(cache, no_cache), calibration, fast
     )
@@ -192,11 +131,32 @@ def gate(
         if name not in dims:
             raise UnknownName("dimension in --lower-is-better", name, dims)
     down = {*(options.names(lower_is_better) or ()), *scoring.lower_is_better(dims)}
-    verdict = judge(subject, limits, before, Rules(down, alpha, show, skip_bad, common_only))
-    typer.echo(FORMATS[format](verdict))
+    verdict = judge(subject, limits, before, Rules(down, alpha, show, near, skip_bad, common_only))
+    typer.echo(FORMATS[format](verdict, file))
+    for name, path in written.items():
+        _put(path, FORMATS[name](verdict, file))
     if (line := spent(model)) is not None:
         typer.echo(line, err=True)
     verdict.check()
+
+
+def _written(pair: str) -> tuple[str, str]:
+    name, _, path = pair.partition("=")
+    if name not in FORMATS:
+        raise UnknownName("format in --write", name, FORMATS)
+    if not path:
+        raise InputError("names no file", f"--write {pair}", "write FORMAT=FILE, for example junit=gate.xml")
+    return name, path
+
+
+def _put(path: str, text: str) -> None:
+    target = Target(path)
+    try:
+        with target.told():
+            target.stream.write((text + "\n").encode("utf-8", "replace"))
+        target.finish()
+    finally:
+        target.abandon()
 
 
 @dataclass(frozen=True)
@@ -221,7 +181,7 @@ class _Scoring:
         result = api.score(
             path,
             self.task,
-            dims=None if self.metrics else dims,
+            dims=None if self.metrics else dims or None,
             metrics=self.metrics,
             columns=self.columns,
             model=self.model,

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from quintet.core.calibration import ACCEPTED, read_calibration
 from quintet.core.evidence import shorten, weakest
-from quintet.core.result import Result
+from quintet.core.result import Result, notes_of
 from quintet.core.score import EMPTY_FIELDS, Score
 from quintet.errors import GateFailed, InputError, UnknownName
 from quintet.io.score_rows import OUTPUTS, read_score_rows, score_columns
@@ -28,20 +28,44 @@ from quintet.stats.compare import sign_flip_p
 from quintet.stats.inputs import check_ids
 from quintet.stats.significance import holm, mean_interval
 
-Kind = Literal["min", "max", "max-drop"]
+Kind = Literal["min", "max", "max-drop", "min-share", "min-worst", "max-flag"]
+_FORMS = {
+    "min-share": "DIMENSION@VALUE=SHARE, for example consistency@0.7=95%",
+    "min-worst": "DIMENSION@PART=NUMBER, for example consistency@5%=0.4",
+    "max-flag": "FLAG=SHARE, for example 'empty source=0' or any=10%",
+}
+ANY_FLAG = "any"
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
     kind: Kind
     dimension: str
+    """For max-flag: a part of the flag's text, or any."""
     value: float
+    at: float = math.nan
+    """min-share: what a row must reach; min-worst: which part of the rows."""
+
+    @property
+    def text(self) -> str:
+        return {
+            "min": f"≥ {self.value:g}",
+            "max": f"≤ {self.value:g}",
+            "max-drop": f"drop ≤ {self.value:g}",
+            "min-share": f"{_percent(self.value)} of rows reach {self.at:g}",
+            "min-worst": f"worst {_percent(self.at)}: {self.value:g}",
+            "max-flag": f"flagged ≤ {_percent(self.value)}",
+        }[self.kind]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
 
 
 def read_limits(kind: Kind, given: Sequence[str]) -> list[Limit]:
     """One or several `NAME=NUMBER`, each also as a list with commas."""
     limits = [_read(kind, part.strip()) for text in given for part in text.split(",") if part.strip()]
-    names = [limit.dimension for limit in limits]
+    names = [limit.dimension for limit in limits if math.isnan(limit.at)]
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"{name} has two limits", f"--{kind}", "give one")
@@ -50,16 +74,33 @@ def read_limits(kind: Kind, given: Sequence[str]) -> list[Limit]:
 
 def _read(kind: Kind, text: str) -> Limit:
     # A metric's own name may hold an equals sign (bertscore-f:layer=12), so the last one counts.
-    name, equals, number = text.rpartition("=")
-    try:
-        value = float(number)
-    except ValueError:
-        value = math.nan
-    if not equals or not name.strip() or not math.isfinite(value):
-        raise InputError(f"cannot read {text!r}", f"--{kind}", "write DIMENSION=NUMBER, for example consistency=0.8")
+    name, equals, given = text.rpartition("=")
+    value, at = _number(given), math.nan
+    if kind in ("min-share", "min-worst"):
+        name, _, where = name.rpartition("@")
+        at = _number(where)
+    form = _FORMS.get(kind, "DIMENSION=NUMBER, for example consistency=0.8")
+    if (
+        not equals
+        or not name.strip()
+        or not math.isfinite(value)
+        or (kind in ("min-share", "min-worst") and math.isnan(at))
+    ):
+        raise InputError(f"cannot read {text!r}", f"--{kind}", f"write {form}")
     if kind == "max-drop" and value < 0:
         raise InputError(f"a drop of {value:g} is none", f"--{kind}", "give 0 or more")
-    return Limit(kind, name.strip(), value)
+    share = {"min-share": value, "max-flag": value, "min-worst": at}.get(kind, 0.5)
+    if not 0 <= share <= 1 or (kind == "min-worst" and share == 0):
+        raise InputError(f"{share:g} is no share of rows", f"--{kind}", "give 0 to 1, or 0% to 100%")
+    return Limit(kind, name.strip(), value, at)
+
+
+def _number(text: str) -> float:
+    part = text.strip()
+    try:
+        return float(part.removesuffix("%")) / 100 if part.endswith("%") else float(part)
+    except ValueError:
+        return math.nan
 
 
 # What a gate looks at: rows with an id, scores and a line of evidence, from a scored file or scored now.
@@ -77,6 +118,8 @@ class Subject:
     evidence: Mapping[str, tuple[str, ...]]
     signatures: Mapping[str, str]
     """Empty for a file scored elsewhere or earlier: it does not say how."""
+    flags: tuple[frozenset[str], ...] = ()
+    """By row: everything that was said of it."""
 
     def complete(self, dimension: str, skip_bad: bool) -> None:
         """A gate that quietly leaves rows out lets them through; it says so unless it was told to."""
@@ -116,7 +159,8 @@ def scored_file(path: str, dimensions: Sequence[str]) -> Subject:
         column[[_stored_empty(row, name) for row in rows]] = math.nan
     ids = tuple(str(row["id"]) for row in rows)
     evidence = {name: tuple(_stored_line(row, name) for row in rows) for name in dimensions}
-    return Subject(path, ids, values, evidence, {})
+    flags = tuple(frozenset(map(str, _plain(row.get("notes")) or ())) for row in rows)
+    return Subject(path, ids, values, evidence, {}, flags)
 
 
 def scored_now(result: Result, name: str, dimensions: Sequence[str]) -> Subject:
@@ -132,7 +176,8 @@ def scored_now(result: Result, name: str, dimensions: Sequence[str]) -> Subject:
         d: tuple(_line(row.scores[d], row.item.example.output if row.item.example else "") for row in result.rows)
         for d in dimensions
     }
-    return Subject(name, ids, values, evidence, {d: result.signatures[d] for d in dimensions})
+    flags = tuple(frozenset(notes_of(row)) for row in result.rows)
+    return Subject(name, ids, values, evidence, {d: result.signatures[d] for d in dimensions}, flags)
 
 
 def _judged(score: Score) -> float:
@@ -215,6 +260,10 @@ class Failing:
     score: float
     before: float | None
     evidence: str
+    row: int = 0
+    """Counted from 1."""
+    near: bool = False
+    """So close to what is asked of a row that it could as well stand on the other side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,11 +286,20 @@ class Check:
     """One-sided, corrected by Holm: how likely so large a drop is if the true one is within the limit."""
     below: int = 0
     """Examples that fall short on their own."""
+    near: int = 0
+    """Examples within `Rules.near` of what is asked of a row, on either side."""
+    at: float | None = None
+    """What a row must reach, or which part of the rows is looked at."""
     examples: tuple[Failing, ...] = field(default=())
 
     @property
     def p_text(self) -> str:
         return "" if self.p is None else "p < .001" if self.p < 0.001 else f"p = {self.p:.3f}"
+
+    @property
+    def text(self) -> str:
+        """The limit as one reads it."""
+        return Limit(self.kind, self.dimension, self.limit, math.nan if self.at is None else self.at).text
 
     @property
     def reason(self) -> str:
@@ -251,12 +309,28 @@ class Check:
                 f"{self.dimension} changed by {self.difference:+.3f}, more than {self.limit:g} is allowed to be lost "
                 f"({self.p_text}, n={self.n})"
             )
+        if self.kind == "min-share":
+            found, asked = _percent(self.mean), _percent(self.limit)
+            return f"{found} of rows reach {self.dimension} {self.at:g}, {asked} are asked for"
+        if self.kind == "min-worst":
+            return f"mean {self.dimension} of the worst {_percent(self.at or 0)} is {self.mean:.3f}, not {self.limit:g}"
+        if self.kind == "max-flag":
+            named = "flagged" if self.dimension == ANY_FLAG else f"flagged {self.dimension!r}"
+            return f"{_percent(self.mean)} of rows are {named}, {_percent(self.limit)} are allowed"
         word = "below" if self.kind == "min" else "above"
         return f"mean {self.dimension} {self.mean:.3f} is {word} {self.limit:g} (n={self.n})"
 
     def to_json(self) -> dict[str, Any]:
-        plain = dataclasses.asdict(self)
-        return {key: None if isinstance(v, float) and math.isnan(v) else v for key, v in plain.items()}
+        plain: dict[str, Any] = _without_nan(dataclasses.asdict(self))
+        return plain
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nan(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(inner) for inner in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,15 +370,18 @@ class Rules:
     lower_is_better: Collection[str] = ()
     alpha: float = 0.05
     show: int = 10
+    near: float = 0.02
     skip_bad: bool = False
     common_only: bool = False
 
 
 def judge(subject: Subject, limits: Sequence[Limit], baseline: Subject | None, rules: Rules) -> Verdict:
     for limit in limits:
-        subject.complete(limit.dimension, rules.skip_bad)
+        if limit.kind != "max-flag":
+            subject.complete(limit.dimension, rules.skip_bad)
     drops = [limit for limit in limits if limit.kind == "max-drop"]
-    found = {limit: _bound(subject, limit, rules) for limit in limits if limit.kind != "max-drop"}
+    how = {"min": _bound, "max": _bound, "min-share": _share, "min-worst": _worst, "max-flag": _flagged}
+    found = {limit: how[limit.kind](subject, limit, rules) for limit in limits if limit.kind != "max-drop"}
     if drops:
         if baseline is None:
             raise InputError("a drop needs a baseline to drop from", "--max-drop", "give --baseline OLD.jsonl")
@@ -335,8 +412,116 @@ def _bound(subject: Subject, limit: Limit, rules: Rules) -> Check:
         high=high,
         passed=sign * (mean - limit.value) >= -ROUNDING,
         below=int(short.sum()),
-        examples=tuple(_failing(subject, limit.dimension, int(k), None) for k in order[: rules.show]),
+        near=int(_is_near(known, limit.value, rules).sum()),
+        examples=_examples(subject, limit.dimension, order, rules, limit.value),
     )
+
+
+def _share(subject: Subject, limit: Limit, rules: Rules) -> Check:
+    """How many rows reach a value on their own; for a dimension where less is better, how many stay below it."""
+    values = subject.values[limit.dimension]
+    here = np.flatnonzero(np.isfinite(values))
+    known = values[here]
+    sign = -1.0 if limit.dimension in rules.lower_is_better else 1.0
+    short = sign * (known - limit.at) < -ROUNDING
+    order = here[short][np.argsort(sign * known[short], kind="stable")]
+    low, high = mean_interval((~short).astype(np.float64))
+    share = float(np.mean(~short))
+    return Check(
+        dimension=limit.dimension,
+        kind=limit.kind,
+        limit=limit.value,
+        n=len(known),
+        missing=len(values) - len(known),
+        mean=share,
+        low=low,
+        high=high,
+        passed=share >= limit.value - ROUNDING,
+        below=int(short.sum()),
+        near=int(_is_near(known, limit.at, rules).sum()),
+        at=limit.at,
+        examples=_examples(subject, limit.dimension, order, rules, limit.at),
+    )
+
+
+def _worst(subject: Subject, limit: Limit, rules: Rules) -> Check:
+    """The mean of the worst part of the rows: a mean over all hides a few that are very bad."""
+    values = subject.values[limit.dimension]
+    here = np.flatnonzero(np.isfinite(values))
+    known = values[here]
+    sign = -1.0 if limit.dimension in rules.lower_is_better else 1.0
+    count = max(1, math.ceil(limit.at * len(known) - ROUNDING))
+    order = here[np.argsort(sign * known, kind="stable")][:count]
+    mean = float(values[order].mean())
+    low, high = _tail_interval(sign * known, count)
+    return Check(
+        dimension=limit.dimension,
+        kind=limit.kind,
+        limit=limit.value,
+        n=count,
+        missing=len(values) - len(known),
+        mean=mean,
+        low=min(sign * low, sign * high),
+        high=max(sign * low, sign * high),
+        passed=sign * (mean - limit.value) >= -ROUNDING,
+        below=count,
+        at=limit.at,
+        examples=_examples(subject, limit.dimension, order, rules, math.nan),
+    )
+
+
+_TAIL_DRAWS = 5_000_000
+"""Numbers drawn in all for the interval of a tail; over many rows fewer resamples pin it down."""
+
+
+def _tail_interval(values: Array, count: int) -> tuple[float, float]:
+    """Percentile bootstrap of the mean of the lowest `count`."""
+    n = len(values)
+    if n < 2:
+        return math.nan, math.nan
+    rng = np.random.default_rng(0)
+    ordered = np.sort(values)
+    resamples = max(100, min(1000, _TAIL_DRAWS // n))
+    means = [np.partition(ordered[rng.integers(0, n, n)], count - 1)[:count].mean() for _ in range(resamples)]
+    low, high = np.quantile(means, (0.025, 0.975))
+    return float(low), float(high)
+
+
+def _flagged(subject: Subject, limit: Limit, rules: Rules) -> Check:
+    """How many rows carry a flag; where the flag names no dimension it may come from any."""
+    wanted = limit.dimension.casefold()
+    hits = [
+        next((flag for flag in sorted(flags) if wanted == ANY_FLAG or wanted in flag.casefold()), "")
+        for flags in subject.flags
+    ]
+    places = [place for place, hit in enumerate(hits) if hit]
+    share = len(places) / len(hits) if hits else 0.0
+    low, high = mean_interval(np.array([bool(hit) for hit in hits], dtype=np.float64))
+    return Check(
+        dimension=limit.dimension,
+        kind=limit.kind,
+        limit=limit.value,
+        n=len(hits),
+        missing=0,
+        mean=share,
+        low=low,
+        high=high,
+        passed=share <= limit.value + ROUNDING,
+        below=len(places),
+        examples=tuple(Failing(subject.ids[k], math.nan, None, hits[k], k + 1) for k in places[: rules.show]),
+    )
+
+
+def _is_near(values: Array, value: float, rules: Rules) -> npt.NDArray[np.bool_]:
+    near: npt.NDArray[np.bool_] = np.abs(values - value) <= rules.near
+    return near
+
+
+def _examples(
+    subject: Subject, dimension: str, order: Sequence[int] | npt.NDArray[np.intp], rules: Rules, value: float
+) -> tuple[Failing, ...]:
+    found = [_failing(subject, dimension, int(k), None) for k in order[: rules.show]]
+    return tuple(dataclasses.replace(one, near=abs(one.score - value) <= rules.near) for one in found)
 
 
 def _drops(subject: Subject, baseline: Subject, drops: Sequence[Limit], rules: Rules) -> dict[Limit, Check]:
@@ -412,4 +597,4 @@ def _pairs(subject: Subject, baseline: Subject, common_only: bool) -> list[tuple
 
 def _failing(subject: Subject, dimension: str, place: int, before: float | None) -> Failing:
     score = float(subject.values[dimension][place])
-    return Failing(subject.ids[place], score, before, subject.evidence[dimension][place])
+    return Failing(subject.ids[place], score, before, subject.evidence[dimension][place], place + 1)

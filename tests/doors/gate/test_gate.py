@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quintet.cli.gate import as_markdown, escape
+from quintet.cli.verdicts import as_markdown, escape
 from quintet.errors import InputError
 from quintet.stats.gate import Limit, Rules, Subject, below_zero_p, judge, read_limits, scored_file
 
