@@ -196,3 +196,14 @@ def test_a_needed_field_that_holds_nothing_is_said_of_the_column_that_needs_it()
     assert not any("empty source" in row.scores["length"].flags for row in found)
     assert notes_of(found[0]) == ["echo: empty source"]
     assert found[0].scores["echo"].missing
+
+
+def test_outputs_of_one_long_source_stay_together() -> None:
+    """The source is read once for all of them, however long it is; sources of their own fill a chunk as before."""
+    shared, n = "word " * 200, 20
+    alike = [Item(Example(f"output {k}", shared + " ")) for k in range(n)]
+    assert [len(chunk) for chunk in chunks(alike, characters=2000)] == [n]
+    own = [Item(Example(f"output {k}", f"{k} {shared}")) for k in range(n)]
+    assert [len(chunk) for chunk in chunks(own, characters=2000)] == [2] * (n // 2)
+    copies = [Item(Example(f"output {k}", shared)) for k in range(200)]
+    assert max(len(chunk) for chunk in chunks(copies, rows=1000, characters=1010)) <= 33

@@ -18,6 +18,7 @@ from quintet.errors import InputError, UnknownName
 CHUNK_ROWS = 64
 """What a kill may lose and a worker takes at a time. Few, for the sake of slow metrics: more would gain 5 % at best."""
 CHUNK_CHARACTERS = 4_000_000
+COPIES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +54,33 @@ def leaves(metrics: Iterable[Metric]) -> list[Metric]:
 
 
 def chunks(items: Iterable[Item], rows: int = CHUNK_ROWS, characters: int = CHUNK_CHARACTERS) -> Iterator[list[Item]]:
-    """Runs of items in order, bounded in rows and in text so that memory stays flat."""
+    """Runs of items in order, bounded in rows and in text so that memory stays flat.
+
+    A source that several outputs share is counted once, as models read it once; but not so many copies of it are held
+    that they fill the memory by themselves.
+    """
     chunk: list[Item] = []
-    size = 0
+    size, held = 0, 0
+    seen: set[str] = set()
     for item in items:
         chunk.append(item)
-        size += _length(item)
-        if len(chunk) >= rows or size >= characters:
+        output, *beside = _texts(item)
+        size += len(output) + sum(len(text) for text in beside if text not in seen)
+        held += len(output) + sum(map(len, beside))
+        seen.update(beside)
+        if len(chunk) >= rows or size >= characters or held >= COPIES * characters:
             yield chunk
-            chunk, size = [], 0
+            chunk, size, held = [], 0, 0
+            seen.clear()
     if chunk:
         yield chunk
 
 
-def _length(item: Item) -> int:
+def _texts(item: Item) -> list[str]:
     example = item.example
     if example is None:
-        return 0
-    return sum(len(example.text(f)) for f in ("output", "source", "context", "references", "history"))
+        return [""]
+    return [example.text(f) for f in ("output", "source", "context", "references", "history")]
 
 
 @dataclass(frozen=True, slots=True)
