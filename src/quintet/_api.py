@@ -499,7 +499,8 @@ def human_agreement(name: str, data: str | Path | None = None) -> dict[str, Any]
     from quintet.stats.agreement import agreement_and_weights
 
     benchmark = load_benchmark(name, data)
-    return {"set": name, **agreement_and_weights(name, benchmark.annotators, benchmark.raters)}
+    found = agreement_and_weights(name, benchmark.annotators, benchmark.raters)
+    return {"set": name, **found, "systems": benchmark.system_means()}
 
 
 def calibrate(

@@ -68,7 +68,9 @@ def test_sets_that_repeat_test_sets_are_test_sets() -> None:
     test = {name for name, facts in catalog().items() if facts.split == "test"}
     repeats = {"dstc10/fed-turn", "dstc10/fed-dial", "dstc10/topical-usr", "dstc10/persona-usr", "summac/summeval"}
     plain = {"summeval", "qags_cnn", "qags_xsum", "topical_chat", "persona_chat", "sfres", "sfhot", "bagel", "yelp"}
-    assert test == repeats | plain | {"cnndm_quality", "fed_turn", "fed_dialog", "dstc10_hidden/*"}
+    assert test == repeats | plain | {"cnndm_quality", "fed_turn", "fed_dialog", "dstc10_hidden/*"} | {
+        f"im2/{part}" for part in ("nuf", "cr", "ies", "overall")
+    }
 
 
 @pytest.mark.parametrize("name", LISTED)

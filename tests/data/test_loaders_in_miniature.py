@@ -181,6 +181,12 @@ PC = "predictive_engagement/"
 SI = "simplification_alvamanchego2021/"
 
 MINIATURES: dict[str, dict[str, Any]] = {
+    "im2/nuf": {
+        "dstc10_dev/dailydialog-zhao.jsonl": [{"context": "a", "response": "b", "annotations": {"grammar": [1, 5]}}],
+        **{f"dstc10_dev/{part}-usr.jsonl": [{"context": "a", "response": "b", "annotations": {"Natural": [3], "Understandable": [0]}}]
+           for part in ("persona", "topical")},
+        "dstc10_dev/fed-turn.jsonl": [{"context": "a", "response": "b", "annotations": {"Correct": [2], "Understandable": [1], "Fluent": [0]}}],
+    },
     "topical_chat": {"topical_chat_usr/topical_chat_ctc.json": TOPICAL_CTC,
                      "topical_chat_usr/topical-usr_per_annotator_dstc10.jsonl": TOPICAL_SINGLE},
     "persona_chat": {"persona_chat_usr/pc_usr_data.json": PERSONA},
@@ -250,6 +256,14 @@ def test_examples_and_ratings_are_aligned(name: str, tmp_path: Path) -> None:
     assert len({example.id for example in benchmark.examples}) == len(benchmark)
     for values in (*benchmark.ratings.values(), *benchmark.annotators.values()):
         assert len(values) == len(benchmark)
+
+
+def test_im2s_categories_put_sets_and_qualities_one_after_the_other(tmp_path: Path) -> None:
+    benchmark = made("im2/nuf", tmp_path)
+    assert [e.id.rpartition("/")[0] for e in benchmark.examples][:3] == [
+        "dailydialog-zhao/grammar", "persona-usr/Natural", "persona-usr/Understandable"
+    ]  # fmt: skip
+    assert benchmark.ratings["nuf"].tolist() == [0.5, 1, 0, 1, 0, 1, 1, 0], "every scale becomes 0 to 1"
 
 
 @pytest.mark.parametrize("name", MINIATURES)

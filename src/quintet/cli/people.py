@@ -10,6 +10,7 @@ import typer
 from quintet import _api as api
 from quintet.cli import screen
 from quintet.cli.bench import Data
+from quintet.errors import InputError
 
 Set = Annotated[
     str, typer.Argument(metavar="SET", help="A set with single ratings: topical_chat, persona_chat, fed_turn, …")
@@ -17,13 +18,23 @@ Set = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON, for scripts.")]
 
 
-def people(set: Set, data: Data = None, json_: AsJson = False) -> None:
+BySystem = Annotated[bool, typer.Option("--by-system", help="The mean rating of each system instead (USR, Table 2).")]
+
+
+def people(set: Set, data: Data = None, by_system: BySystem = False, json_: AsJson = False) -> None:
     """Agreement of people with people (as in USR's Table 1), and how much each quality weighs in overall."""
     found = api.human_agreement(set, data)
     if json_:
         typer.echo(json.dumps(found, indent=1))
         return
     view = screen.console()
+    if by_system:
+        if not found["systems"]:
+            raise InputError("no system names are known", set, "try topical_chat, persona_chat or summeval")
+        names = list(next(iter(found["systems"].values())))
+        lines = [[system, *(f"{row[name]:.2f}" for name in names)] for system, row in found["systems"].items()]
+        view.print(screen.plain_table(["system", *names], lines, right=range(1, len(names) + 1)))
+        return
     rows = [[name, *(f"{row[key]:.4f}" for key in ("spearman", "pearson", "kendall", "alpha"))]
             for name, row in found["agreement"].items()]  # fmt: skip
     view.print(screen.plain_table(["dimension", "Spearman", "Pearson", "Kendall", "alpha"], rows, right=(1, 2, 3, 4)))

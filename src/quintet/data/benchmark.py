@@ -56,6 +56,15 @@ class Benchmark:
         """Names of systems in the order of their first appearance."""
         return tuple(dict.fromkeys(e.system for e in self.examples if e.system is not None))
 
+    def system_means(self) -> dict[str, dict[str, float]]:
+        """The mean rating of each system by dimension, NaN where nobody rated it (USR, Table 2)."""
+        found = {}
+        for system in self.systems:
+            own = np.array([example.system == system for example in self.examples])
+            rated = {name: values[own][~np.isnan(values[own])] for name, values in self.ratings.items()}
+            found[system] = {name: float(values.mean()) if len(values) else np.nan for name, values in rated.items()}
+        return found
+
     def answered_by(self, dimension: str) -> tuple[str, str]:
         """Task and dimension that answer a rated dimension; an empty dimension where none does."""
         task, _, name = self.answers.get(dimension, f"{self.task}.{dimension}").rpartition(".")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import numpy as np
-
 from quintet.core.blend import read_table
 from quintet.data.benchmark import Benchmark
 from quintet.data.rated import canonical
@@ -24,9 +22,7 @@ def agreement(load: Load, block: Block, row: Row, column: Column) -> float:
 
 def system_means(load: Load, block: Block, row: Row, column: Column) -> float:
     """A system's mean rating (USR, Table 2)."""
-    benchmark = load(column)
-    own = np.array([example.system == _named(block, row) for example in benchmark.examples])
-    return float(benchmark.ratings[column.dimension][own].mean())
+    return load(column).system_means()[_named(block, row)][column.dimension]
 
 
 def regression(load: Load, block: Block, row: Row, column: Column) -> float:

@@ -93,6 +93,9 @@ def test_people_reproduces_usr_table_1(tmp_path: Path, benchmarks: Path) -> None
     coherence = found["agreement"]["coherence"]
     assert (round(coherence["spearman"], 4), round(coherence["pearson"], 4)) == (0.5599, 0.5575)
     assert sum(found["overall"]["all"]["softmax"].values()) == pytest.approx(1.0)
+    assert round(found["systems"]["New Human Generated"]["overall"], 2) == 4.78, "Table 2 prints 4.80"
+    shown = quintet("people", "topical_chat", "--by-system", "--data", benchmarks, cwd=tmp_path).stdout
+    assert "Argmax Decoding" in shown
 
 
 def test_data_lists_and_exports(tmp_path: Path, benchmarks: Path) -> None:

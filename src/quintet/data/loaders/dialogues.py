@@ -8,8 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from quintet.core.example import Example
-from quintet.data.rated import Rated, RawFolder, from_lists, from_means
+from quintet.data.catalog import entry
+from quintet.data.rated import Rated, RawFolder, canonical, from_lists, from_means
 
 # Development and hidden test sets of DSTC10 track 5.1 (Zhang et al. 2021): responses with lists of ratings by quality.
 #
@@ -31,6 +34,54 @@ def dstc10(raw: RawFolder, name: str, variant: str) -> Rated:
     ids = _ids(rows)
     examples = [_dstc10_example(row, name, contexts[row.get("context")]) for row, name in zip(rows, ids, strict=True)]
     return from_lists(examples, [row["annotations"] for row in rows], "fed" if part.startswith("fed") else "")
+
+
+# IM2's categorical data (Jiang et al. 2022, Table 11): the sets above once more, one row per response and quality.
+
+IM2 = {
+    "nuf": {
+        "dailydialog-zhao": ("grammar",),
+        "persona-usr": ("Natural", "Understandable"),
+        "topical-usr": ("Natural", "Understandable"),
+        "fed-turn": ("Correct", "Understandable", "Fluent"),
+    },
+    "cr": {
+        "dailydialog-zhao": ("relevance",),
+        "persona-usr": ("Maintains Context",),
+        "topical-usr": ("Maintains Context",),
+        "fed-turn": ("Relevant", "Semantically appropriate"),
+        **dict.fromkeys(("convai2-grade", "empathetic-grade", "dailydialog-grade", "dstc7", "humod"), ("relevance",)),
+    },
+    "ies": {
+        "dailydialog-zhao": ("content",),
+        "persona-usr": ("Engaging",),
+        "topical-usr": ("Engaging",),
+        "fed-turn": ("Interesting", "Engaging", "Specific"),
+        "dstc7": ("informativeness",),
+    },
+    "overall": dict.fromkeys(
+        ("dailydialog-gupta", "dailydialog-zhao", "persona-usr", "topical-usr", "persona-zhao", "fed-turn", "dstc6",
+         "dstc7"),
+        ("overall",),
+    ),
+}  # fmt: skip
+
+
+def im2(raw: RawFolder, name: str, variant: str) -> Rated:
+    """Scales differ between the sets, and the paper does not say what it did about that: here all become 0 to 1."""
+    category = name.partition("/")[2]
+    examples: list[Example] = []
+    values: list[float] = []
+    for part, qualities in IM2[category].items():
+        rated = dstc10(raw, f"dstc10/{part}", "")
+        scales = entry(f"dstc10/{part}").scales
+        for quality in qualities:
+            own = canonical(quality, "fed" if part.startswith("fed") else "")
+            low, high = scales[own]
+            for example, value in zip(rated.examples, rated.ratings[own], strict=True):
+                examples.append(replace(example, id=f"{part}/{quality}/{example.id}", group=None, system=None))
+                values.append((float(value) - low) / (high - low))
+    return Rated(tuple(examples), {category: np.array(values)}, original_names={category: category})
 
 
 def _ids(rows: list[dict[str, Any]]) -> list[str]:

@@ -14,6 +14,7 @@ from quintet.core.metric import Row
 from quintet.core.score import EMPTY_OUTPUT, Score
 from quintet.errors import UnknownName
 from quintet.metrics.role_metric import BLIND_GUESS, RoleMetric
+from quintet.models.roles import TokenScores
 
 
 @cache
@@ -65,6 +66,10 @@ class Fed(RoleMetric):
 
     def _score_empty(self, example: Example) -> Row:
         return {self.ask: Score(BLIND_GUESS, flags=(EMPTY_OUTPUT,))}
+
+
+def _loss(found: TokenScores) -> float:
+    return -float(found.log_probs.mean()) if len(found) else -BLIND_GUESS
 
 
 def _mean(values: Sequence[float]) -> float:
