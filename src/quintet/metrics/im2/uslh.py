@@ -12,7 +12,7 @@ from quintet.core.metric import Metric, Row
 from quintet.core.score import Score
 from quintet.metrics.im2 import inputs
 from quintet.metrics.im2.classifiers import TrueResponse, ValidUtterance
-from quintet.metrics.im2.qualities import OVERALL, check, route
+from quintet.metrics.im2.inputs import OVERALL, check, route
 from quintet.metrics.im2.specificity import DialogueMlm
 from quintet.metrics.role_metric import RoleComposite
 
