@@ -22,6 +22,8 @@ from typing import Any
 from quintet._install import install
 from quintet._secrets import masked
 
+_MOST_NAMES = 20
+"""That a message lists."""
 _LONGEST_NAME = 80
 """Of a name out of a file that is repeated in a message: a header may hold a whole text."""
 
@@ -92,8 +94,12 @@ class UnknownName(UserError):
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         self.kind, self.name, self.known = kind, name, tuple(known)
         names = sorted(shortened(one) for one in self.known)
-        near = difflib.get_close_matches(shortened(name), names, n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names[:20]) or 'none'}"
+        near = difflib.get_close_matches(shortened(name), names, n=3, cutoff=0.6)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names[:_MOST_NAMES]) or 'none'}"
+        if not near and len(names) > _MOST_NAMES:
+            hint = f"there are {len(names)}; " + (
+                "quintet metrics --search TEXT looks for one" if kind == "metric" else f"{names[0]}, {names[1]} …"
+            )
         super().__init__(f"unknown {kind} {shortened(name)!r}; {hint}")
 
 

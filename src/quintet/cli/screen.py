@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from rich import box
 from rich.console import Console, Group, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn
 from rich.progress import Task as ProgressTask
 from rich.table import Table
 from rich.text import Text
@@ -179,24 +182,95 @@ def _session_cell(score: SessionScore) -> str:
     return f"{number(score.mean)} ({score.worst_turn}: {number(score.worst)})"
 
 
+EVERY = 10.0
+"""Seconds between two lines where no terminal shows a bar."""
+
+
+class Pace:
+    """How many rows are done, how fast, and how long the others will take.
+
+    Rows come in bursts, a chunk at a time. The rate is that of the last few bursts, up to the end of the latest: so it
+    is true from the first chunk on, stands still while the next one is worked on, and forgets rows that were known
+    from before."""
+
+    bursts = 4
+    gap = 0.25
+    """Seconds without a row, after which the next one begins a burst."""
+
+    def __init__(self, total: int | None, what: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self.total, self.what, self.done = total, what, 0
+        self._clock, self._last = clock, clock()
+        self._ends = deque([(self._last, 0)], maxlen=self.bursts)
+
+    def tick(self) -> None:
+        now = self._clock()
+        if now - self._last > self.gap and self.done:
+            self._ends.append((self._last, self.done))
+        self.done += 1
+        self._last = now
+
+    @property
+    def rate(self) -> float:
+        since, before = self._ends[0]
+        return (self.done - before) / (self._last - since) if self._last > since else 0.0
+
+    @property
+    def words(self) -> str:
+        """`4.9 rows/s, about 3 min left`."""
+        if not self.rate:
+            return "starting"
+        left = "" if self.total is None else f", about {duration(max(0, self.total - self.done) / self.rate)} left"
+        return f"{self.rate:.3g} rows/s{left}"
+
+    @property
+    def line(self) -> str:
+        """What a log is told, once in a while."""
+        of = "" if self.total is None else f" of {self.total:,}"
+        return f"{self.what}: {self.done:,}{of} rows, {self.words}"
+
+
+def duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = seconds / 60
+    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
+
+
 @contextmanager
 def progress(total: int | None, what: str) -> Iterator[Any]:
-    """A bar with rate and time left on standard error; silent where that is no terminal."""
+    """A bar with rate and time left on standard error; where that is no terminal, a line every ten seconds."""
+    pace = Pace(total, what)
     if not sys.stderr.isatty():
-        yield lambda: None
+        done = threading.Event()
+
+        def say() -> None:
+            while not done.wait(EVERY):
+                with suppress(OSError, ValueError):  # nobody reads it any more
+                    print(pace.line, file=sys.stderr, flush=True)
+
+        teller = threading.Thread(target=say, daemon=True)
+        teller.start()
+        try:
+            yield pace.tick
+        finally:
+            done.set()
+            teller.join()
         return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        _Rate(),
-        TimeRemainingColumn(),
-    )
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Pace(pace))
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
         job = bar.add_task(what, total=total)
-        yield lambda: bar.advance(job)
+
+        def advance() -> None:
+            pace.tick()
+            bar.advance(job)
+
+        yield advance
 
 
-class _Rate(ProgressColumn):
+class _Pace(ProgressColumn):
+    def __init__(self, pace: Pace) -> None:
+        super().__init__()
+        self._pace = pace
+
     def render(self, task: ProgressTask) -> Text:
-        return Text("" if task.speed is None else f"{task.speed:.1f}/s")
+        return Text(self._pace.words)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from html import escape
 
+from quintet.core.result import Column
 from quintet.report.gather import Array
 from quintet.report.statistics import ColumnSummary, Estimate
 
@@ -15,7 +16,7 @@ _ROW = 24
 _WIDTH = 448
 _NAMES = 132
 _FIGURES = 104
-_CELL = 62
+_CELL = 78
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -43,7 +44,7 @@ def means_chart(summary: ColumnSummary) -> str:
     rows = [(name, estimate) for name, estimate in rows if estimate.n]
     if not rows:
         return ""
-    low, high = _padded(min(e.low for _, e in rows), max(e.high for _, e in rows))
+    low, high = _domain(summary.column, min(e.low for _, e in rows), max(e.high for _, e in rows))
     height = len(rows) * _ROW + 30
     left, right = _NAMES, _WIDTH - _FIGURES
 
@@ -121,7 +122,7 @@ def heatmap(labels: Sequence[str], table: Array) -> str:
     marks = []
     for i, label in enumerate(labels):
         shown = escape(label if len(label) <= 17 else label[:16] + "…")
-        above = escape(label if len(label) <= 9 else label[:8] + "…")
+        above = escape(label if len(label) <= 11 else label[:10] + "…")
         marks.append(f'<text x="{names - 10}" y="{top + 34 * i + 21}" text-anchor="end">{shown}</text>')
         middle = names + _CELL * i + _CELL / 2
         marks.append(
@@ -153,6 +154,13 @@ def _axis(marks: Sequence[float], x: Scale, top: float, floor: float, words: flo
         f'<text class="tick" x="{x(m):.1f}" y="{words}" text-anchor="middle">{number(m, digits)}</text>'
         for m in marks
     )
+
+
+def _domain(column: Column, low: float, high: float) -> tuple[float, float]:
+    """Dimensions of the same range are drawn on the same axis, or charts beside one another would mislead."""
+    if column.high is not None and math.isfinite(column.low):
+        return min(column.low, low), max(column.high, high)
+    return _padded(low, high)
 
 
 def _padded(low: float, high: float) -> tuple[float, float]:

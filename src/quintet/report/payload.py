@@ -62,11 +62,25 @@ def payload(gathered: Gathered) -> dict[str, Any]:
             }
             for c in gathered.columns
         ],
+        "first": worst_column(gathered),
         "systems": list(gathered.systems),
         "words": pool.words,
         "texts": pool.texts,
         "rows": rows,
     }
+
+
+def worst_column(gathered: Gathered) -> int:
+    """The place of the dimension that stands worst within its own range: what the page opens at."""
+    places = []
+    for c in gathered.columns:
+        known = gathered.values[c.label][np.isfinite(gathered.values[c.label])]
+        if c.high is None or not math.isfinite(c.low) or not len(known) or c.high <= c.low:
+            places.append(math.inf)
+            continue
+        place = (float(known.mean()) - c.low) / (c.high - c.low)
+        places.append(place if c.higher_is_better else 1.0 - place)
+    return places.index(min(places)) if places else 0
 
 
 class _Pool:

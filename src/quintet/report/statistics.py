@@ -83,9 +83,9 @@ def _bins(n: int) -> int:
 
 
 def _range(column: Column, known: Array) -> tuple[float, float]:
-    """Where values fill most of the dimension's own range the histogram shows all of it, else only what they fill."""
+    """The dimension's own range, so that histograms stand on one axis; where it has none, what the values fill."""
     low, high = float(known.min()), float(known.max())
-    if column.high is not None and math.isfinite(column.low) and high - low > 0.4 * (column.high - column.low):
+    if column.high is not None and math.isfinite(column.low):
         return min(column.low, low), max(column.high, high)
     return (low - 0.5, high + 0.5) if high - low < 1e-9 else (low, high)
 

@@ -19,7 +19,7 @@ from quintet.report.payload import pack, payload
 from quintet.report.statistics import compare_systems, summarize
 from quintet.runner.plan import Plan
 
-SCRIPTS = ("payload.js", "dom.js", "text.js", "example.js", "table.js", "lists.js", "page.js")
+SCRIPTS = ("theme.js", "payload.js", "dom.js", "text.js", "example.js", "table.js", "lists.js", "page.js")
 TITLE = "quintet report"
 
 

@@ -12,7 +12,7 @@ from importlib.resources import files
 from quintet._version import __version__
 from quintet.report.write import asset, policy
 
-SHARED_SCRIPTS = ("payload.js", "dom.js", "text.js", "example.js")
+SHARED_SCRIPTS = ("theme.js", "payload.js", "dom.js", "text.js", "example.js")
 
 
 def _own(name: str) -> str:

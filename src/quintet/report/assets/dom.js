@@ -32,6 +32,20 @@ function standing(column, value) {
   return (value - low) / (high - low);
 }
 
+/* The same with 1 always best; null where there is no value. */
+function goodness(column, value) {
+  const place = standing(column, value);
+  return place === null ? null : column.better > 0 ? place : 1 - place;
+}
+
+/* The column in which a row stands worst: what one opens it for. */
+function worstColumn(data, row) {
+  const places = row.values.map((value, i) => goodness(data.columns[i], value));
+  let worst = data.first || 0;
+  places.forEach((place, i) => { if (place !== null && (places[worst] === null || place < places[worst])) worst = i; });
+  return worst;
+}
+
 function meter(column, value) {
   const place = standing(column, value);
   const bar = make("span", { class: "meter", "aria-hidden": "true" }, make("i"));

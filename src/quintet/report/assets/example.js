@@ -3,12 +3,13 @@ const ADDS = " adds"; /* what core/blend.py calls a signal's share of the sum */
 /* One example: scores, breakdown, texts side by side, and what supports what. */
 function exampleView(data, dialog, orderOf) {
   let current = null;
-  let column = 0;
+  let column = data.first || 0;
   let opener = null;
 
-  function open(row, chosen = column, from = null) {
+  /* From a list of one dimension that one is shown; else, on opening, the one in which the example stands worst. */
+  function open(row, chosen = null, from = null) {
     current = row;
-    column = chosen;
+    column = chosen !== null ? chosen : dialog.open ? column : worstColumn(data, row);
     if (!dialog.open) {
       opener = from || document.activeElement;
       dialog.showModal();

@@ -16,5 +16,5 @@ function endLists(data, openExample) {
     panel.replaceChildren(list("Worst", rows.slice(0, END_ROWS), column), list("Best", rows.slice(-END_ROWS).reverse(), column));
   }
   if (!data.columns.length || !data.rows.length) { byId("ends").hidden = true; return; }
-  tabs(byId("ends-tabs"), data.columns.map((c) => c.label), draw)(0);
+  tabs(byId("ends-tabs"), data.columns.map((c) => c.label), draw)(data.first || 0);
 }

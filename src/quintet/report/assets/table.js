@@ -2,7 +2,7 @@
 const PAGE_ROWS = 50;
 
 function exampleTable(data, openExample) {
-  const state = { query: "", system: "", dimension: 0, from: null, to: null, flagged: false, order: "input", page: 0 };
+  const state = { query: "", system: "", dimension: data.first || 0, from: null, to: null, flagged: false, order: "input", page: 0 };
   const lower = [];
   let found = data.rows;
 
@@ -94,11 +94,17 @@ function exampleTable(data, openExample) {
       many ? make("td", { class: "system", role: "cell" }, row.system >= 0 ? data.systems[row.system] : "") : "", output, ...values);
   }
 
+  /* The dimension one has asked for, by order or by bounds; null leaves it to the example. */
+  function chosen() {
+    const [key] = state.order.split(":");
+    return key in data.columns ? Number(key) : state.from !== null || state.to !== null ? state.dimension : null;
+  }
+
   const body = byId("table").tBodies[0];
   const rowAt = (event) => { const line = event.target.closest("tr[data-index]"); return line ? data.rows[line.dataset.index] : null; };
-  body.addEventListener("click", (event) => { if (rowAt(event)) openExample(rowAt(event), state.dimension, event.target.closest("tr")); });
+  body.addEventListener("click", (event) => { if (rowAt(event)) openExample(rowAt(event), chosen(), event.target.closest("tr")); });
   body.addEventListener("keydown", (event) => {
-    if ((event.key === "Enter" || event.key === " ") && rowAt(event)) { event.preventDefault(); openExample(rowAt(event), state.dimension, event.target.closest("tr")); }
+    if ((event.key === "Enter" || event.key === " ") && rowAt(event)) { event.preventDefault(); openExample(rowAt(event), chosen(), event.target.closest("tr")); }
   });
   roving(body, "tr[data-index]");
   byId("before").onclick = () => { state.page--; draw(); };
@@ -121,7 +127,7 @@ function exampleTable(data, openExample) {
   function choices() {
     byId("system-label").hidden = !many;
     data.systems.forEach((name, i) => byId("system").append(make("option", { value: i }, name)));
-    data.columns.forEach((c, i) => byId("dimension").append(make("option", { value: i }, c.label)));
+    data.columns.forEach((c, i) => byId("dimension").append(make("option", { value: i, selected: i === (data.first || 0) }, c.label)));
     byId("order").append(make("option", { value: "input" }, "As in the input"), make("option", { value: "id:up" }, "Id"), make("option", { value: "id:down" }, "Id, last first"));
     if (many) byId("order").append(make("option", { value: "system:up" }, "System"), make("option", { value: "system:down" }, "System, last first"));
     data.columns.forEach((c, i) => {

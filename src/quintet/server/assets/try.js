@@ -136,10 +136,16 @@ async function judge(event) {
   }
   const view = emptyView(values, names);
   view.chosen = 0;
+  view.asked = false;
+  byId("scores").onclick = () => { view.asked = true; };
   const states = names.map(() => "waiting");
   show(view, names, states);
   byId("state").textContent = "Judging…";
   await Promise.all(names.map((name, i) => oneDimension(name, i)));
+  if (mine === run && !view.asked) {
+    view.chosen = worstColumn(view.data, view.row); // what one wants to see first, unless one has chosen oneself
+    show(view, names, states);
+  }
   if (mine === run) byId("state").textContent = states.every((s) => s === "done") ? "Done." : "Done, with failures.";
 
   async function oneDimension(name, i) {
@@ -178,3 +184,4 @@ async function begin() {
   document.documentElement.dataset.ready = "yes";
 }
 begin();
+theme();
