@@ -7,6 +7,41 @@ from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parent
+SLOW = (
+    "tests/test_commands.py",
+    "tests/test_site.py",
+    "tests/doors/report/test_report_in_browser.py",
+    "tests/doors/server/test_page_in_browser.py",
+    "tests/doors/server/test_service_fuzzed.py",
+    "tests/doors/server/test_service_under_load.py",
+    "tests/faults/test_endless_texts.py",
+    "tests/faults/test_service_under_attack.py",
+    "tests/metrics/test_bundled_agreement.py",
+    "tests/runner/test_on_ray.py",
+    "tests/stats/test_agreement_script.py",
+    "training/tests",
+)
+"""Every fence of the documentation, browsers, load, clusters, recipes: run where they are named, and by --slow."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="the slow tests as well, as .ci/run does")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    arguments = [ROOT / argument.partition("::")[0] for argument in config.invocation_params.args]
+    named = {path for path in arguments if path.is_file()}
+    for item in items:
+        if any(item.path.is_relative_to(ROOT / place) for place in SLOW):
+            item.add_marker(pytest.mark.slow)
+    if config.getoption("--slow") or config.getoption("-m"):
+        return
+    left = [item for item in items if item.get_closest_marker("slow") and item.path not in named]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left]
+
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
