@@ -1,5 +1,6 @@
-"""The reference pages say what the code says."""
+"""The reference pages say what the code says, and what people wrote stays short."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -12,3 +13,20 @@ def test_the_reference_is_current() -> None:
 
     for path, text in pages().items():
         assert path.read_text(encoding="utf-8") == text, f"{path.name} is out of date: python scripts/write_docs.py"
+
+
+WRITTEN_BY_SCRIPTS = re.compile(r"<!-- (\w+) -->.*?<!-- /\1 -->", re.DOTALL)
+CODE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+LEDGER = "five-systems.md"
+"""A table of every part of five papers, to be looked up and read by a test."""
+
+
+def test_the_prose_can_be_read_in_an_evening() -> None:
+    pages = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    words = {}
+    for page in pages:
+        if page.parent.name != "reference" and page.name != LEDGER:
+            text = CODE.sub("", WRITTEN_BY_SCRIPTS.sub("", page.read_text(encoding="utf-8")))
+            words[page.name] = sum(bool(re.search("[A-Za-z]{2}", word)) for word in text.split())
+    longest = sorted(words.items(), key=lambda item: -item[1])[:10]
+    assert sum(words.values()) <= 20_000, f"{sum(words.values())} words; the longest pages: {longest}"
