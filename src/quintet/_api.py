@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from quintet.core.example import FIELDS
 from quintet.core.item import Item, Scored
 from quintet.core.metric import Metric
 from quintet.core.parameters import build
-from quintet.core.result import Result
+from quintet.core.result import Result, row_layout
 from quintet.core.score import Score
 from quintet.core.task import find_task, read_tasks, task_of
 from quintet.errors import InputError, UnknownName
@@ -27,6 +27,7 @@ from quintet.runner.store import DiskStore, NoStore, Store
 if TYPE_CHECKING:
     from quintet.data.benchmark import Benchmark
     from quintet.runner.batches import BatchScorer
+    from quintet.runner.parts import Part
     from quintet.stats.gate import Verdict
     from quintet.stats.inputs import Ratings, Scores
     from quintet.stats.records import Record
@@ -243,6 +244,55 @@ def open_executor(workers: int = 1, engine: str | None = None) -> Executor:
     from quintet.runner.on_ray import OnRay
 
     return OnRay(address or None, None if workers == 1 else workers)
+
+
+def score_parts(
+    data: Any,
+    out: str | Path,
+    task: str | None = None,
+    *,
+    dims: Sequence[str] | None = None,
+    metrics: Sequence[str | Metric] | str | None = None,
+    columns: Columns = None,
+    model: str | None = None,
+    task_file: str | Path | None = None,
+    fast: bool = False,
+    calibration: str | Path | Calibration | None = None,
+    evidence: bool = False,
+    limit: int | None = None,
+    skip_bad: bool = False,
+    workers: int = 1,
+    engine: str | None = None,
+    on_part: Callable[[Part], None] = lambda part: None,
+) -> dict[str, Any]:
+    """Scores a file of any size into the folder `out`, part by part; files and `out` may be addresses (`s3://…`).
+
+    Each part is written by the machine that scored it, and what is there already is not scored again: a run that was
+    stopped goes on. The manifest, which is also given back, lists the parts in order and the means. Where `out` ends in
+    .jsonl, the parts become that one file.
+    """
+    from quintet.io.sources import rows_from_python
+    from quintet.io.tables import open_table
+    from quintet.models.memo import forget_all
+    from quintet.runner.parts import PartJob, finish, part_place, run_parts, whole_file
+
+    with ExitStack() as opened:
+        place, single = part_place(str(out))
+        held = opened.enter_context(whole_file(place, single))
+        table = open_table(data, skip_bad=skip_bad) if isinstance(data, str | Path) else rows_from_python(data)
+        items = opened.enter_context(Items(table, task, columns, skip_bad=skip_bad, limit=limit))
+        plan = make_plan(task, dims, metrics, items.present, model, task_file, fast=fast, calibration=calibration)
+        job = PartJob(plan.columns, row_layout(items.names, plan.signatures, evidence), place, skip_bad, forget_all)
+        parts = []
+        for part in run_parts(job, items, open_executor(workers, engine)):
+            on_part(part)
+            parts.append(part)
+        if not parts:
+            raise InputError("has no rows", str(data) if isinstance(data, str | Path) else "", "give at least one")
+        manifest = finish(job, parts)
+        if held is not None:
+            held.put_together(parts)
+    return manifest
 
 
 def batch_scorer(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, closing, nullcontext
 from os.path import realpath
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,12 +22,14 @@ from quintet.core.item import Scored
 from quintet.core.result import flat_row, row_layout
 from quintet.core.sessions import Sessions
 from quintet.errors import InputError, UnknownName
+from quintet.io.remote import is_url
 from quintet.runner.plan import Plan
 from quintet.runner.run import Tally
 
 if TYPE_CHECKING:
     from quintet.io.items import Items, ManyItems
     from quintet.report import ReportWriter
+    from quintet.runner.parts import Part
 
 FORMATS = ("table", "jsonl", "json", "csv", "tsv", "parquet", "xlsx", "md")
 SHOWN_ROWS = 20
@@ -48,6 +51,9 @@ SessionsOut = Annotated[
 Evidence = Annotated[bool, typer.Option("--evidence", help="Write the evidence for each score beside it.")]
 Workers = Annotated[
     int, typer.Option("--workers", metavar="N", min=1, help="Processes that share the work; same results.")
+]
+OnCluster = Annotated[
+    bool, typer.Option("--ray", help="A Ray cluster (RAY_ADDRESS, else this machine) writes parts into --out; resumes.")
 ]
 Engine = Annotated[
     str | None, typer.Option("--engine", metavar="NAME", help="ray or ray:ADDRESS: a cluster does it; same results.")
@@ -81,6 +87,7 @@ def score(
     no_cache: options.NoCache = False,
     workers: Workers = 1,
     engine: Engine = None,
+    ray: OnCluster = False,
 ) -> None:
     """Scores every row of FILE, or one text; row k of the output is row k of the input."""
     from quintet.io.conversations import TASKS
@@ -92,6 +99,13 @@ def score(
         what = "nothing to score" if text is None else "both a file and --output were given"
         raise InputError(what, todo="give FILE, or --output TEXT with --source TEXT")
     paths = files_of(files or ())
+    if ray:
+        if text is not None or len(paths) > 1 or report or format or sessions_out or input_format:
+            raise InputError("takes one file and writes rows alone", "--ray", "leave the other options away")
+        _in_parts(paths[0], out, engine or "ray", workers, task=task, dims=options.names(dims), metrics=metric,
+                  columns=columns, model=model, task_file=task_file, fast=fast, calibration=calibration,
+                  evidence=evidence, limit=limit, skip_bad=skip_bad)  # fmt: skip
+        return
     if out is not None and PurePath(out).suffix.lower() in PAGES:
         if report is not None:
             raise InputError("two pages were asked for", f"--out {out}, --report {report}", "give one of them")
@@ -159,6 +173,31 @@ def score(
         screen.console(stderr=True).print(note, markup=False)
     if (line := spent(model)) is not None:
         screen.console(stderr=True).print(line, markup=False)
+
+
+def _in_parts(file: str, out: str | None, engine: str, workers: int, **how: Any) -> None:
+    if not out or out == "-":
+        raise InputError("has nowhere to write to", "--ray", "give --out FOLDER, --out s3://… or --out FILE.jsonl")
+    if not is_url(out) and _over(out, [file]):
+        raise InputError("would overwrite the input", out, "name another place with --out")
+    seen = {True: 0, False: 0}
+
+    def on_part(part: Part) -> None:
+        seen[part.known] += part.rows
+
+    with screen.progress(None, "parts"):
+        told = api.score_parts(file, out, engine=engine, workers=workers, on_part=on_part, **how)
+    view = screen.console()
+    rows = [[name, column["rows"], screen.number(_or_nan(column["mean"]))] for name, column in told["columns"].items()]
+    view.print(screen.plain_table(["dimension", "n", "mean"], rows, right=(1, 2)))
+    parts = screen.counted(len(told["parts"]), "part")
+    view.print(f"{screen.counted(told['rows'], 'row')} in {parts}; {seen[True]} rows were there already", markup=False)
+    for line in dict.fromkeys(column["signature"] for column in told["columns"].values()):
+        view.print(line, markup=False, soft_wrap=True)
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
 
 
 def _sessions(plan: Plan) -> Sessions:

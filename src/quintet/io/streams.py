@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 
 from quintet.errors import InputError
 from quintet.io.bounds import RATIO, RATIO_FROM, ROW, UNPACKED
+from quintet.io.remote import is_url, open_url
 
 STDIN = "-"
 GZIP_MAGIC = b"\x1f\x8b"
@@ -40,6 +41,9 @@ def open_bytes(path: str | os.PathLike[str]) -> io.BufferedReader:
     name = display_name(path)
     if str(path) == STDIN and sys.stdin is None:
         raise InputError("is closed", name, "pipe something into it, or name a file")
+    if is_url(path):
+        stream = io.BufferedReader(_Arriving(open_url(str(path))), READ_SIZE)
+        return _unpacked(stream, name)
     try:
         raw: Any = sys.stdin.buffer if str(path) == STDIN else open(path, "rb")  # noqa: SIM115
     except FileNotFoundError:
@@ -51,6 +55,10 @@ def open_bytes(path: str | os.PathLike[str]) -> io.BufferedReader:
     stream: io.BufferedReader = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)
     if not _is_file(stream):
         stream = io.BufferedReader(_Arriving(stream, keep=str(path) == STDIN), READ_SIZE)
+    return _unpacked(stream, name)
+
+
+def _unpacked(stream: io.BufferedReader, name: str) -> io.BufferedReader:
     if peek(stream, 2, name)[:2] == GZIP_MAGIC:
         # GzipFile over the stream: closing the reader closes both.
         return io.BufferedReader(_Arriving(_Unpacked(stream, name)), READ_SIZE)

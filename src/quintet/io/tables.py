@@ -112,7 +112,7 @@ def _lines_table(files: Mapping[str, Path], skip_bad: bool) -> Table:
 def _refuse_unread(path: Path, format: str | None) -> None:
     """What no reader here understands is said by name, not by the first byte that looks wrong."""
     text = str(path)
-    if "://" in text or text.startswith(("hf:", "s3:")):
+    if text.startswith(("http://", "https://", "ftp://", "hf:", "s3:")) and not text.startswith("s3://"):
         todo = "download it first, or pipe it: curl -s URL | quintet score -"
         raise InputError("is an address, and only files are read", text, todo)
     ending = PurePath(path).suffix.lower()

@@ -44,7 +44,7 @@ class OnRay:
                     address=self._address, num_cpus=None if self._address else self._workers, log_to_driver=False,
                     logging_level=logging.ERROR, include_dashboard=None if self._address else False,
                 )  # fmt: skip
-            except (ConnectionError, ValueError, RuntimeError, OSError) as error:
+            except Exception as error:  # Ray raises many kinds, a bare Exception among them
                 where = f"ray:{self._address}" if self._address else "ray"
                 reason = (str(error).splitlines() or [type(error).__name__])[0]
                 raise InputError(f"cannot reach the cluster ({reason})", where, "see ray status") from None
@@ -106,6 +106,8 @@ def _import_ray() -> Any:
     # Ray reads it when imported; its own 20 tries keep a user waiting for a quarter of an hour where something else
     # than Ray listens.
     os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "2")
+    # On a busy machine its own half minute is too short for its processes to start.
+    os.environ.setdefault("RAY_raylet_start_wait_time_s", "180")
     try:
         import ray
     except ImportError:
