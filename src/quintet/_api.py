@@ -190,7 +190,7 @@ def make_plan(
 
     dims = _names(dims)
     if calibration is not None:
-        from quintet.runner.calibrating import asked_dimensions, calibrated_plan
+        from quintet.runner.batches import asked_dimensions, calibrated_plan
 
         known = calibration if isinstance(calibration, Calibration) else read_calibration(calibration)
         plain = make_plan(task, asked_dimensions(dims), metrics, present, model, task_file, fast=fast)

@@ -18,7 +18,7 @@ from quintet.core.example import Example
 from quintet.core.metric import Metric, Row
 from quintet.core.score import Score
 from quintet.errors import InputError
-from quintet.runner.calibrating import asked_dimensions, calibrated_plan
+from quintet.runner.batches import asked_dimensions, calibrated_plan
 from quintet.runner.plan import Column, Plan
 from quintet.runner.run import Tally, run
 from quintet.runner.store import DiskStore

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from quintet.core.example import Example
-from quintet.data.benchmark import Benchmark
-from quintet.data.export import export
+from quintet.data.benchmark import Benchmark, export
 from quintet.errors import InputError
 
 BENCHMARK = Benchmark(

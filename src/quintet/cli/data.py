@@ -74,8 +74,7 @@ def _row(found: Any) -> dict[str, Any]:
 
 
 def _export(name: str, folder: str | None, variant: str, out: str) -> None:
-    from quintet.data.benchmark import load
-    from quintet.data.export import export
+    from quintet.data.benchmark import export, load
 
     count = export(load(name, folder, variant), out)
     typer.echo(f"{screen.counted(count, 'row')} of {name} written", err=True)

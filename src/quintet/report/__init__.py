@@ -1,6 +1,5 @@
 """One self-contained HTML file that shows scores and the evidence for them; and the same pieces for notebooks."""
 
-from quintet.report.fragment import html_fragment
-from quintet.report.write import ReportWriter, render_report, write_report
+from quintet.report.write import ReportWriter, html_fragment, render_report, write_report
 
 __all__ = ["ReportWriter", "html_fragment", "render_report", "write_report"]

@@ -6,18 +6,50 @@ column for each score.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from quintet.core.calibration import ACCEPTED, Calibrated, Calibration, accepted_name
 from quintet.core.item import Scored
 from quintet.core.layout import score_layout
+from quintet.errors import InputError
 from quintet.io.items import Explicit, Items
 from quintet.io.sources import rows_from_python
 from quintet.runner.executors import nothing
-from quintet.runner.plan import Plan
+from quintet.runner.plan import Column, Plan
 from quintet.runner.run import run
 from quintet.runner.store import NoStore
+
+# A plan whose scores go through a user's calibration.
+
+
+def calibrated_plan(plan: Plan, calibration: Calibration) -> Plan:
+    """Every column that the calibration knows goes through its map; one with a threshold gets a second column, 1 or 0.
+
+    The metrics below are stored as they are without a calibration, so nothing is scored again.
+    """
+    known = [column.label for column in plan.columns]
+    if not set(known) & set(calibration.curves):
+        names = ", ".join(calibration.curves)
+        raise InputError(f"calibrates {names}; none of them is scored", calibration.source, "name one with --dims")
+    columns: list[Column] = []
+    for column in plan.columns:
+        curve = calibration.curves.get(column.label)
+        if curve is None:
+            columns.append(column)
+            continue
+        calibration.check(column.label, column.metric.signature)
+        metric = Calibrated(column.metric, column.dimension, curve, calibration.digest(column.label))
+        columns.append(Column(column.label, metric, column.dimension))
+        if curve.threshold is not None:
+            columns.append(Column(accepted_name(column.label), metric, accepted_name(column.dimension)))
+    return Plan(tuple(columns), plan.left_out)
+
+
+def asked_dimensions(dims: Sequence[str] | None) -> list[str] | None:
+    """`consistency.accepted` comes with consistency."""
+    return None if dims is None else list(dict.fromkeys(name.removesuffix(ACCEPTED) for name in dims))
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from quintet.core.example import FIELDS, Example
 from quintet.core.item import Item, Scored
 from quintet.core.result import Column
 from quintet.core.score import Score, Span
-from quintet.report.gather import gather
-from quintet.report.payload import KINDS, SHOWN_CHARACTERS, pack, payload
+from quintet.report.gather import KINDS, SHOWN_CHARACTERS, gather, pack, payload
 
 COLUMN = Column("c", "signature")
 

@@ -18,10 +18,8 @@ from quintet.core.result import Column, Result
 from quintet.core.score import Score, Span, no_score
 from quintet.errors import InputError
 from quintet.report import ReportWriter, html_fragment, render_report, write_report
-from quintet.report.charts import number, ticks
-from quintet.report.gather import gather
-from quintet.report.payload import payload
-from quintet.report.statistics import compare_systems, correlations, summarize
+from quintet.report.charts import compare_systems, correlations, number, summarize, ticks
+from quintet.report.gather import gather, payload
 from quintet.stats.compare import System, compare
 from quintet.stats.significance import mean_interval
 

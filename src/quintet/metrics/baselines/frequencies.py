@@ -20,7 +20,7 @@ import numpy as np
 
 from quintet.errors import InputError
 from quintet.metrics.baselines.units import Floats, continues
-from quintet.metrics.encoder_metric import EncoderMetric
+from quintet.metrics.role_metric import EncoderMetric
 from quintet.models.roles import TokenVectors
 
 

@@ -14,7 +14,7 @@ from quintet.core.metric import Row
 from quintet.core.score import Score, Span
 from quintet.metrics.baselines.references import Reference, nearest_reference, references, texts_of
 from quintet.metrics.baselines.units import NO_WORDS, Floats, Words, unit_vectors, word_vectors
-from quintet.metrics.encoder_metric import EncoderMetric
+from quintet.metrics.role_metric import EncoderMetric
 from quintet.text.content_words import is_stopword
 from quintet.text.sentences import sentences
 from quintet.text.tokens import Piece

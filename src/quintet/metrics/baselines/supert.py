@@ -13,7 +13,7 @@ from quintet.core.metric import Row
 from quintet.core.score import Score
 from quintet.metrics.baselines.bertscore import match_greedily
 from quintet.metrics.baselines.units import NO_WORDS, Floats
-from quintet.metrics.encoder_metric import EncoderMetric
+from quintet.metrics.role_metric import EncoderMetric
 from quintet.models.roles import TokenVectors
 from quintet.text.content_words import is_stopword
 from quintet.text.sentences import sentences

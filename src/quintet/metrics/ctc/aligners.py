@@ -16,8 +16,8 @@ from quintet.core.example import Example
 from quintet.core.metric import Row
 from quintet.core.score import EMPTY_OUTPUT, Score
 from quintet.metrics.ctc.alignment import DEFAULT_MODELS, NO_GROUNDS, TRAINED_ON, Aggregate, Alignment, Relation
-from quintet.metrics.encoder_metric import BERT_SCORE_LAYERS, BY_NAME, EncoderMetric
 from quintet.metrics.long_texts import Slice, Sliced, in_slices
+from quintet.metrics.role_metric import BERT_SCORE_LAYERS, BY_NAME, EncoderMetric
 from quintet.models.centre import token_mean
 from quintet.models.open import identity, open_model
 from quintet.models.roles import FIRST_WHOLE, WHOLE, Limits, Regressor, TokenTagger, TokenVectors, Value, WordClasses

@@ -19,8 +19,8 @@ from quintet.core.example import Example
 from quintet.core.metric import Row
 from quintet.core.score import EMPTY_OUTPUT, Score, Span
 from quintet.errors import InputError
-from quintet.metrics.encoder_metric import EncoderMetric
 from quintet.metrics.gruen.sentences import placed_sentences
+from quintet.metrics.role_metric import EncoderMetric
 from quintet.models.roles import TokenVectors
 from quintet.text.content_words import ENGLISH
 from quintet.text.punkt import RULES, sentences_identity
