@@ -6,7 +6,9 @@ import contextlib
 import errno
 import io
 import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 
 from quintet._secrets import masked
@@ -78,6 +80,15 @@ def _drop_output() -> None:
 _STOPPED = "stopped; what was scored is kept, run the same command to go on"
 
 
+class _Stopped(BaseException):
+    """By SIGTERM. Not KeyboardInterrupt: Python may die of that one by its own signal once it has left an exec()."""
+
+
+def _stop(*_: object) -> None:
+    """As Ctrl-C: nothing half written is left behind."""
+    raise _Stopped
+
+
 def _run(given: list[str]) -> int:
     """0 done; 2 the user can fix it, said in one line; 3 a gate was not passed; 1 our fault."""
     if given in (["--version"], ["-V"]):
@@ -92,6 +103,8 @@ def _run(given: list[str]) -> int:
     from quintet.errors import QuintetError
 
     try:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, _stop)
         from quintet.cli.app import app
         from quintet.cli.config import settings
 
@@ -104,7 +117,7 @@ def _run(given: list[str]) -> int:
         return _say(str(error), error.exit_code)
     except typer.Exit as leave:
         return leave.exit_code
-    except (KeyboardInterrupt, typer.Abort):
+    except (KeyboardInterrupt, typer.Abort, _Stopped):
         return _say(_STOPPED, 130)
     except SystemExit as leave:  # typer ends so itself when the reader of our output goes away
         return 0 if type(sys.stdout).__name__ == "PacifyFlushWrapper" else int(leave.code or 0)

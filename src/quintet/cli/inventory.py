@@ -3,35 +3,79 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import RenderableType
 
 from quintet.cli import options, screen
 from quintet.core.metric import Metric
-from quintet.core.task import read_tasks
-from quintet.errors import QuintetError
+from quintet.core.task import Task, read_tasks
+from quintet.errors import QuintetError, UnknownName
 
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON, for scripts.")]
 
 
-def metrics(json_: AsJson = False) -> None:
-    """Every metric: what it needs, its range and direction, its model, its paper."""
+OfTask = Annotated[str | None, typer.Option("--task", "-t", metavar="NAME", help="Those that this task can use.")]
+Search = Annotated[str, typer.Option("--search", "-s", metavar="TEXT", help="Those with this in name, paper or words.")]
+All = Annotated[bool, typer.Option("--all", help="The features inside the bundled evaluator, too, and every column.")]
+
+
+def metrics(task: OfTask = None, search: Search = "", all_: All = False, json_: AsJson = False) -> None:
+    """The metrics: what each needs, its direction, what it does; with --all also range, model and paper."""
     from quintet.metrics import metrics as registry
 
+    tasks = read_tasks()
+    if task is not None and task not in tasks:
+        raise UnknownName("task", task, tasks)
+    answering = {d.metric.partition(":")[0] for one in tasks.values() for d in one.dimensions.values() if d.metric}
     rows = []
     for entry in registry:
+        inside = entry.name.startswith("evaluator-") and entry.name not in answering
+        if inside and not (all_ or json_ or search):
+            continue
         try:
             rows.append(_metric_row(entry.name, entry.summary, entry.build()))
         except QuintetError as error:  # of another package, and broken: the others are there all the same
             typer.echo(str(error), err=True)
+    words = search.casefold().split()
+    rows = [row for row in rows if all(any(w in row[k].casefold() for k in _SEARCHED) for w in words)]
+    if task is not None:
+        rows = _of_task(rows, tasks[task])
     if json_:
         typer.echo(json.dumps(rows, indent=1))
-        return
-    headers = ["name", "needs", "range", "better", "model", "paper", "what it does"]
-    table = [[*(row[key] for key in ("name", "needs", "range", "better", "model", "paper", "summary"))] for row in rows]
-    screen.console(wide=150).print(screen.plain_table(headers, table))
+    elif not rows:
+        typer.echo("no metric fits", err=True)
+    elif all_:
+        keys = ("name", "needs", "range", "better", "model", "paper", "summary")
+        table = [[*(row[key] for key in keys)] for row in rows]
+        screen.console(wide=150).print(screen.plain_table([*keys[:-1], "what it does"], table))
+    else:
+        view = screen.console()
+        view.print(_short_table(rows, view.width))
+
+
+_SEARCHED = ("name", "summary", "paper")
+
+
+def _short_table(rows: Sequence[Mapping[str, Any]], width: int) -> RenderableType:
+    """A line for each."""
+    cells = [[row["name"], row["needs"], row["better"]] for row in rows]
+    taken = sum(max(map(len, column)) + 3 for column in zip(["name", "needs", "better"], *cells, strict=True))
+    room = max(30, width - taken)
+    table = [[*cell, screen.shorten(row["summary"], room)] for cell, row in zip(cells, rows, strict=True)]
+    return screen.plain_table(["name", "needs", "better", "what it does"], table, whole=(0, 1, 2, 3))
+
+
+def _of_task(rows: Sequence[dict[str, Any]], task: Task) -> list[dict[str, Any]]:
+    """First those that answer the task's dimensions, then others that need what these need."""
+    own = [d.metric.partition(":")[0] for d in task.dimensions.values() if d.metric]
+    given = {need for d in task.dimensions.values() for need in d.dimension.needs}
+    first = [row for name in dict.fromkeys(own) for row in rows if row["name"] == name]
+    able = [r for r in rows if r["needs"] != "nothing" and set(r["needs"].split(", ")) <= given]
+    return first + [row for row in able if row not in first and not row["name"].startswith("evaluator-")]
 
 
 def _metric_row(name: str, summary: str, metric: Metric) -> dict[str, Any]:

@@ -295,6 +295,8 @@ def _report(plan: Plan, shown: Sequence[Scored], summary: Summary, tally: Tally,
         view.print()
     if tally.rows > 1:
         view.print(summary.table())
+        for line in screen.scale_lines(plan.described.values()):
+            view.print(line, markup=False)
         for line in summary.corpus_lines():
             view.print(line, markup=False, soft_wrap=True)
     for name, reason in plan.left_out.items():

@@ -25,6 +25,7 @@ from quintet.core.evidence import shorten as shorten
 from quintet.core.evidence import visible
 from quintet.core.evidence import weakest as weakest
 from quintet.core.item import Scored
+from quintet.core.result import Column
 from quintet.core.score import Score, Span
 from quintet.core.sessions import Session, SessionScore
 
@@ -127,8 +128,18 @@ def _cells(scored: Scored, labels: Sequence[str], common: Sequence[str]) -> list
         return ["–", "", scored.item.problem, *("–" for _ in labels)]
     lowest = min(labels, key=lambda label: _sort_key(scored.scores[label]), default=None)
     flags = [flag for flag in _flags(scored) if flag not in common]
-    words = flags[0] if flags else weakest(scored.scores[lowest], example.output) if lowest else ""
+    words = flags[0] if flags else _doubts(scored.scores[lowest], example.output) if lowest else ""
     return [example.id, example.system or "", words, *(number(scored.scores[label].value) for label in labels)]
+
+
+GOOD = 0.7
+"""From here on the weakest words of an output say nothing against it."""
+
+
+def _doubts(score: Score, output: str) -> str:
+    """The evidence of one line; nothing where the score is good and the words are only the least good ones."""
+    words = weakest(score, output)
+    return "" if words.startswith(("weakest:", "lowest:")) and GOOD <= score.value <= 1.0 else words
 
 
 def _beside(columns: Mapping[str, Sequence[str]]) -> int:
@@ -154,6 +165,18 @@ def header(label: str) -> str:
 
 def _sort_key(score: Score) -> tuple[bool, float]:
     return (not score.spans, math.inf if score.missing else score.value)
+
+
+def scale_lines(columns: Iterable[Column]) -> list[str]:
+    """What must be known of scores that do not run from 0 to 1 with 1 the best."""
+    lines = []
+    for c in columns:
+        if (c.low, c.high, c.higher_is_better) == (0.0, 1.0, True):
+            continue
+        low = "no lower bound" if math.isinf(c.low) else f"{c.low:g}"
+        high = "no upper bound" if c.high is None or math.isinf(c.high) else f"{c.high:g}"
+        lines.append(f"{c.label}: {low} to {high}, {'higher' if c.higher_is_better else 'lower'} is better")
+    return lines
 
 
 def say_columns(line: str) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import string
+
 from quintet.core.blend import ADDS
-from quintet.core.score import Score
+from quintet.core.score import Score, Span
 
 
 def counted(count: int, noun: str) -> str:
@@ -21,6 +23,12 @@ def shorten(text: str, width: int) -> str:
     return one_line if len(one_line) <= width else one_line[: width - 1] + "…"
 
 
+def _word(text: str, span: Span) -> str:
+    """Without the marks around it: in a list with commas they would be doubled."""
+    word = shorten(text[span.start : span.end], 20)
+    return word.strip(string.punctuation) or word
+
+
 def weakest(score: Score, text: str, count: int = 3) -> str:
     """A few words of evidence for one line: what stands behind a low score."""
     pairs = [span for span in score.spans if span.kind == "pair"]
@@ -35,9 +43,9 @@ def weakest(score: Score, text: str, count: int = 3) -> str:
         return f"{worst.note}: " + ", ".join(shorten(text[w.start : w.end], 60) for w in shown)
     words = sorted((s for s in score.spans if s.kind == "word"), key=lambda s: (s.value, s.start))[:count]
     if words and words[0].note and {word.note for word in words} == {words[0].note}:
-        return f"{words[0].note}: " + ", ".join(shorten(text[w.start : w.end], 20) for w in words)
+        return f"{words[0].note}: " + ", ".join(_word(text, w) for w in words)
     if words:
-        return "weakest: " + ", ".join(f"{shorten(text[w.start : w.end], 20)} {w.value:.2f}" for w in words)
+        return "weakest: " + ", ".join(f"{_word(text, w)} {w.value:.2f}" for w in words)
     added = sorted((value, name.removesuffix(ADDS)) for name, value in score.parts.items() if name.endswith(ADDS))
     if added:
         return "lowest: " + ", ".join(f"{name} {value:+.2f}" for value, name in added[:count])

@@ -200,7 +200,7 @@ def _plain(stored: Any) -> Any:
 
 
 def _line(score: Score, output: str) -> str:
-    return "; ".join(filter(None, [weakest(score, output), *score.flags[:1]])) or shorten(output, _WIDE)
+    return "; ".join(filter(None, [weakest(score, output), *score.flags[:1]])) or f"text: {shorten(output, _WIDE)}"
 
 
 def _stored_line(row: Mapping[str, Any], dimension: str) -> str:
@@ -209,11 +209,11 @@ def _stored_line(row: Mapping[str, Any], dimension: str) -> str:
     stored = _plain(row.get("evidence"))
     plain = stored.get(dimension) if isinstance(stored, Mapping) else None
     if not isinstance(plain, Mapping):
-        return shorten(output, _WIDE)
+        return f"text: {shorten(output, _WIDE)}"
     try:
         return _line(Score.from_json(plain), output)
     except (KeyError, TypeError, AttributeError, IndexError):
-        return shorten(output, _WIDE)
+        return f"text: {shorten(output, _WIDE)}"
 
 
 def _is_text(cell: Any) -> bool:

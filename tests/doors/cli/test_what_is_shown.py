@@ -1,0 +1,77 @@
+"""What a person sees: lists that fit a screen, hints that help, scales that are said, a stop that leaves nothing."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from test_cli_score import quintet, write_jsonl
+
+from quintet.cli.screen import scale_lines
+from quintet.core.evidence import weakest
+from quintet.core.result import Column
+from quintet.core.score import Score, Span
+from quintet.errors import UnknownName
+from quintet.metrics import metrics
+
+
+def test_metrics_of_a_task_and_by_words_fit_a_screen(tmp_path: Path) -> None:
+    run = quintet("metrics", "--task", "fact", "--search", "source", cwd=tmp_path)
+    lines = run.stdout.splitlines()
+    assert 3 <= len(lines) <= 24
+    assert all(len(line.rstrip()) <= 120 for line in lines)
+    found = json.loads(quintet("metrics", "--search", "papineni", "--json", cwd=tmp_path).stdout)
+    assert {row["name"] for row in found} >= {"bleu", "bleu-4"}
+    listed = quintet("metrics", cwd=tmp_path).stdout
+    assert "evaluator-acceptability" not in listed, "a feature inside the evaluator"
+    assert "no metric fits" in quintet("metrics", "--search", "zzz", cwd=tmp_path).stderr
+
+
+@pytest.mark.parametrize("name", ["toxicity", "hallucinations-of-mine"])
+def test_a_name_like_no_other_is_not_guessed_at(name: str) -> None:
+    assert "quintet metrics --search TEXT" in str(UnknownName("metric", name, [entry.name for entry in metrics]))
+    assert "did you mean" not in str(UnknownName("task", "chat", ["fact", "dialogue"]))
+
+
+def test_scales_other_than_0_to_1_are_said() -> None:
+    plain = Column("a", "")
+    assert scale_lines([Column("c", "", low=0.0, high=1.0)]) == []
+    assert scale_lines([plain]) == ["a: no lower bound to no upper bound, higher is better"]
+    ter = Column("ter", "", low=0.0, high=None, higher_is_better=False)
+    assert scale_lines([ter]) == ["ter: 0 to no upper bound, lower is better"]
+
+
+def test_words_of_evidence_carry_no_marks() -> None:
+    text = "At the airport, eagles. slept"
+    words = tuple(Span(start, end, 0.1) for start, end in ((7, 15), (16, 23)))
+    assert weakest(Score(0.2, words), text) == "weakest: airport 0.10, eagles 0.10"
+
+
+def test_what_is_shown_without_evidence_is_called_text(tmp_path: Path) -> None:
+    file = write_jsonl(tmp_path / "s.jsonl", [{"id": "a", "output": "Some words.", "d": 0.1}])
+    assert "a  0.100  text: Some words." in quintet("gate", file, "--min", "d=0.5", cwd=tmp_path).stdout
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no SIGTERM to handle")
+def test_sigterm_is_as_ctrl_c(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "quintet", "score", "-", "-m", "gruen-redundancy", "-o", "out.jsonl"]
+    environment = {**os.environ, "QUINTET_CACHE": str(tmp_path / "cache")}
+    run = subprocess.Popen(
+        command, cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
+    assert run.stdin is not None
+    for k in range(400):  # more rows than are looked at before the output is opened
+        run.stdin.write(json.dumps({"output": f"The dog ran {k}."}) + "\n")
+    run.stdin.flush()
+    until = time.monotonic() + 120
+    while not (tmp_path / "out.jsonl.part").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    run.send_signal(signal.SIGTERM)
+    _, error = run.communicate(timeout=60)
+    assert run.returncode == 130, error
+    assert error.splitlines()[-1].startswith("quintet: stopped; what was scored is kept")
+    assert not list(tmp_path.glob("*.part"))
