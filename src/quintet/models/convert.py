@@ -1,6 +1,6 @@
 """Original checkpoint files to safetensors, once: `quintet models convert SOURCE OUT [--base FOLDER]`.
 
-Takes what the authors of CTC, USR, GRUEN and UniEval released: a folder with pytorch_model.bin, or a bare state dict
+Takes what the authors of CTC, USR, GRUEN, UniEval and IM2 released: a folder with pytorch_model.bin, or a state dict
 (.ckpt, .pt) whose tensors carry prefixes of their own. Tensors are loaded and nothing else: a file that would run code
 is refused. What the architecture needs and the file lacks is named. Import only when torch is wanted.
 """
@@ -82,8 +82,12 @@ def convert(source: str, out: Path, base: Path | None = None) -> Conversion:
         place = snapshot(*revision_of(source.removeprefix("hf:")), pickles=True)
     else:
         place = Path(source).expanduser()
-    named = rename(read_tensors(place))
+    tensors = read_tensors(place)
     home = base or (place if place.is_dir() else place.parent)
+    pooled = pooled_head(tensors)
+    if pooled is not None:
+        return _write_pooled(pooled, home, place, out)
+    named = rename(tensors)
     config, architecture = _configuration(home, named, place)
     fitting, dropped = _fit(named, config, architecture, place)
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -137,6 +141,86 @@ def _load(file: Path) -> Tensors:
     if not tensors:
         raise ModelError(f"{file} holds no named tensors")
     return tensors
+
+
+POOLED_HEADS = ("mlp_hidden_", "mlp_out.", "next_sent.", "linear.")
+"""What IM2's and USL-H's Lightning modules call the layers over a max-pooled encoder."""
+
+
+@dataclass(frozen=True)
+class PooledHead:
+    tensors: Tensors
+    """Renamed: `encoder.…` and `head.…`."""
+    kind: str
+    sizes: tuple[int, ...]
+    """Outputs of each linear layer, the last being the classes."""
+
+
+def pooled_head(tensors: Tensors) -> PooledHead | None:
+    """VUP, AB-AC, AB-BA, 5-NUF and 5-IES of IM2, NUP of USL-H: an encoder, its maximum over tokens, linear layers."""
+    plain = {re.sub(r"^(module|model)\.", "", name): tensor for name, tensor in tensors.items()}
+    layers = [name[: -len(".weight")] for name in plain if name.startswith(POOLED_HEADS) and name.endswith(".weight")]
+    kind = next((kind for kind in ("bert", "gpt2") if any(name.startswith(f"{kind}.") for name in plain)), None)
+    if not layers or kind is None:
+        return None
+    layers.sort(key=lambda name: (name == "mlp_out", name))
+    sizes = tuple(int(plain[f"{name}.weight"].shape[0]) for name in layers)
+    if sizes[-1] > 100:
+        raise ModelError(
+            f"a linear layer with {sizes[-1]} outputs is D-MLM's own vocabulary head, which no architecture here has; "
+            "name a masked language model for im2-dmlm"
+        )
+    out = {f"encoder.{n.removeprefix(kind + '.')}": t for n, t in plain.items() if n.startswith(f"{kind}.")}
+    for place, name in enumerate(layers):
+        # A sequence of layers has one without weights between each two.
+        at = "head" if len(layers) == 1 else f"head.{2 * place}"
+        parts = [part for part in ("weight", "bias") if f"{name}.{part}" in plain]
+        out.update({f"{at}.{part}": plain[f"{name}.{part}"] for part in parts})
+    return PooledHead(out, kind, sizes)
+
+
+def _write_pooled(found: PooledHead, home: Path, source: Path, out: Path) -> Conversion:
+    from quintet.models.torch_trained import Pooled
+
+    path = home / "config.json"
+    if not path.is_file():
+        todo = f"give the folder of the {found.kind} model it was tuned from with --base"
+        raise ModelError(f"{source} comes without config.json; {todo}")
+    plain = {k: v for k, v in json.loads(path.read_text(encoding="utf-8")).items() if k not in _STALE}
+    table = next(t for n, t in found.tensors.items() if n.endswith(("word_embeddings.weight", "wte.weight")))
+    config = transformers.AutoConfig.for_model(found.kind, **{**plain, "vocab_size": table.shape[0]})
+    last, before = found.sizes[-1], found.sizes[:-1]
+    with torch.device("meta"):
+        network = Pooled(transformers.AutoModel.from_config(config), last, "max", before, "none", 0.2)
+    expected = network.state_dict()
+    missing = sorted(set(expected) - set(found.tensors))
+    if missing:
+        raise ModelError(f"{source} lacks {missing[0]} ({len(missing)} tensors missing) and is no head of IM2")
+    wrong = [name for name in expected if expected[name].shape != found.tensors[name].shape]
+    if wrong:
+        raise ModelError(f"{source}: {wrong[0]} does not fit the configuration; give another --base")
+    five = found.sizes[-1] == 5
+    labels = [str(n) for n in range(1, 6)] if five else ["no", "yes"]
+    description = [
+        'role = "pair-classifier"', 'head = "pooled"', f"labels = {json.dumps(labels)}", "max_tokens = 512",
+        "", "[input]", "drop_cls = false", "prefix_space = false", f"types = {'false' if five else 'true'}",
+        "", "[shape]", 'pooling = "max"', f"layers = {json.dumps(list(found.sizes[:-1]))}", 'activation = "none"',
+        "dropout = 0.2", 'loss = ""',
+    ]  # fmt: skip
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent) as scratch:
+        made = Path(scratch) / "model"
+        made.mkdir()
+        fitting = {name: found.tensors[name].float().clone().contiguous() for name in expected}
+        save_file(fitting, made / "model.safetensors", metadata={"format": "pt"})
+        config.save_pretrained(made)
+        _write_tokenizer(home, config, made)
+        (made / "model.toml").write_text("\n".join(description) + "\n", encoding="utf-8")
+        if out.exists():
+            out.rmdir()
+        made.rename(out)
+    dropped = tuple(sorted(set(found.tensors) - set(expected)))
+    return Conversion(out, f"{_CLASSES.get(found.kind, 'GPT2')} with a pooled head", len(fitting), dropped)
 
 
 def rename(tensors: Tensors) -> Tensors:

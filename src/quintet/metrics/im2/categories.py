@@ -43,9 +43,9 @@ class Weighted(RoleComposite):
 
     paper: ClassVar[str] = "Jiang et al. 2022"
     weights: str
-    """im2/published: Table 2. im2/average: thirds. im2/bundled: the same, with constants of the bundled models. im2/fitted: fitted on the
-    development ratings of DSTC10 with the bundled models. FILE.toml or FILE.toml#SET of one's own. auto: im2/fitted on
-    the bundled models, im2/published on others."""
+    """im2/published: Table 2. im2/average: thirds. im2/bundled: Table 2, with constants of the bundled models.
+    im2/fitted: fitted on the development ratings of DSTC10 with the bundled models. FILE.toml or FILE.toml#SET of one's
+    own. auto: im2/fitted on the bundled models, im2/published on others."""
     mode: Mode
 
     def __post_init__(self) -> None:
