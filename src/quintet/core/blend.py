@@ -56,6 +56,45 @@ class Signal:
         return min(max((value - self.shift) / self.scale, self.clip[0]), self.clip[1])
 
 
+@dataclass(frozen=True, slots=True)
+class WeightedSum:
+    """What a linear ensemble comes to for one example, and what it was made of."""
+
+    value: float
+    parts: Mapping[str, float]
+    """By label, the score of each signal as it came."""
+    shares: Mapping[str, float]
+    """By label, what it adds."""
+    flags: Mapping[str, None]
+    cut: Mapping[str, int]
+    """Of each field the most that any signal did not see."""
+
+
+def weighted_sum(
+    signals: Iterable[Signal], rows: Mapping[Metric, Row], intercept: float = 0.0, lenient: bool = False
+) -> WeightedSum:
+    """intercept + sum of weight × clip((score - shift) / scale): of the evaluator, USR and IM2, and of anyone's own.
+
+    `lenient`: a signal without a score adds nothing and is named in the flags.
+    """
+    value = intercept
+    parts: dict[str, float] = {}
+    shares: dict[str, float] = {}
+    flags: dict[str, None] = {}
+    cut: dict[str, int] = {}
+    for signal in signals:
+        found = rows[signal.metric][signal.dimension]
+        if lenient and found.missing:
+            flags[f"without {signal.label} ({', '.join(found.flags)})"] = None
+            continue
+        share = signal.weight * signal.normalised(found.value)
+        value += share
+        parts[signal.label], shares[signal.label] = found.value, share
+        flags.update(dict.fromkeys(found.flags))
+        cut.update({field: max(count, cut.get(field, 0)) for field, count in found.cut.items()})
+    return WeightedSum(value, parts, shares, flags, cut)
+
+
 @dataclass(frozen=True)
 class Blend(Composite):
     recipe: str = ""
@@ -120,28 +159,14 @@ class Blend(Composite):
         return None
 
     def combine(self, example: Example, rows: Mapping[Metric, Row]) -> Row:
-        value = float(self.table.get("intercept", 0.0))
-        parts: dict[str, float] = {}
-        shares: dict[str, float] = {}
-        flags: dict[str, None] = {}
-        cut: dict[str, int] = {}
-        for signal in self.signals:
-            found = rows[signal.metric][signal.dimension]
-            if self.lenient and found.missing:
-                flags[f"without {signal.label} ({', '.join(found.flags)})"] = None
-                continue
-            share = signal.weight * signal.normalised(found.value)
-            value += share
-            parts[signal.label] = found.value
-            if self.lenient:
-                shares[f"{signal.label}{ADDS}"] = share
-            flags.update(dict.fromkeys(found.flags))
-            cut.update(found.cut)
+        found = weighted_sum(self.signals, rows, float(self.table.get("intercept", 0.0)), self.lenient)
+        value, flags = found.value, tuple(found.flags)
+        shares = {f"{label}{ADDS}": share for label, share in found.shares.items()} if self.lenient else {}
         if "probability" in self.table:
             value = _platt(value, *self.table["probability"])
         elif "levels" in self.table:
             value = percentile(value, self.table["levels"])
-        return {self.dimensions[0].name: Score(value, self._spans(rows), {**parts, **shares}, tuple(flags), cut)}
+        return {self.dimensions[0].name: Score(value, self._spans(rows), {**found.parts, **shares}, flags, found.cut)}
 
     def _spans(self, rows: Mapping[Metric, Row]) -> tuple[Span, ...]:
         """Of the signals that the recipe names as evidence; by default of the first that has any."""
@@ -248,11 +273,18 @@ def _signals(recipe: str) -> tuple[Signal, ...]:
     return tuple(_signal(row, recipe) for row in _table(recipe)["signals"])
 
 
-def _signal(row: Mapping[str, Any], recipe: str) -> Signal:
+def read_signals(recipe: str, known: Mapping[str, Metric]) -> tuple[Signal, ...]:
+    """The signals of a blend whose metrics are among `known`, which are built already."""
+    return tuple(_signal(row, recipe, known) for row in _table(recipe)["signals"])
+
+
+def _signal(row: Mapping[str, Any], recipe: str, known: Mapping[str, Metric] | None = None) -> Signal:
     for key in row:
         if key not in _SIGNAL_KEYS:
             raise UnknownName(f"key of a signal in blend {recipe}", key, _SIGNAL_KEYS)
-    metric = build(registry, row["metric"], **row.get("parameters", {}))
+    if known is not None and row["metric"] not in known:
+        raise UnknownName(f"part of {recipe}", row["metric"], known)
+    metric = build(registry, row["metric"], **row.get("parameters", {})) if known is None else known[row["metric"]]
     names = [d.name for d in metric.dimensions]
     dimension = row.get("of", names[0])
     if dimension not in names:

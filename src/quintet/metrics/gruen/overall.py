@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from quintet.core.blend import Signal, weighted_sum
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.metric import Metric, Row
@@ -70,12 +71,15 @@ class Gruen(RoleComposite):
     def model_identities(self) -> Mapping[str, str]:
         return {**super().model_identities(), "sentences": sentences_identity(self.sentences)}
 
+    @property
+    def signals(self) -> tuple[Signal, ...]:
+        names = {metric: metric.dimensions[0].name for metric in self.ingredients}
+        return tuple(Signal(name, metric, name) for metric, name in names.items())
+
     def combine(self, example: Example, rows: Mapping[Metric, Row]) -> Row:
-        found = {metric.dimensions[0].name: rows[metric][metric.dimensions[0].name] for metric in self.ingredients}
-        value = min(1.0, max(0.0, sum(score.value for score in found.values())))
+        total = weighted_sum(self.signals, rows)
         # Offending pairs are the evidence; how acceptable each sentence is stands with the sub-score.
-        spans = tuple(span for name, score in found.items() if name != "grammaticality" for span in score.spans)
-        flags = tuple(dict.fromkeys(flag for score in found.values() for flag in score.flags))
-        cut = max((score.cut.get("output", 0) for score in found.values()), default=0)
-        parts = {name: score.value for name, score in found.items()}
-        return {"linguistic quality": Score(value, spans, parts, flags, {"output": cut} if cut else {})}
+        others = (signal for signal in self.signals if signal.label != "grammaticality")
+        spans = tuple(span for signal in others for span in rows[signal.metric][signal.dimension].spans)
+        value = min(1.0, max(0.0, total.value))
+        return {"linguistic quality": Score(value, spans, total.parts, tuple(total.flags), total.cut)}

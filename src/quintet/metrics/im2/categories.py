@@ -6,14 +6,14 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from quintet.core.blend import Signal, digest, read_table
+from quintet.core.blend import Signal, digest, read_signals, read_table, weighted_sum
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.metric import Metric, Row
-from quintet.core.score import Score, Span
-from quintet.errors import UnknownName, UserError
+from quintet.core.score import Score
+from quintet.errors import UserError
 from quintet.metrics.im2 import inputs
 from quintet.metrics.im2.classifiers import (
     FiveIes,
@@ -66,22 +66,7 @@ class Weighted(RoleComposite):
 
     @property
     def signals(self) -> tuple[Signal, ...]:
-        return tuple(self._signal(row) for row in read_table(self.recipe)["signals"])
-
-    def _signal(self, row: Mapping[str, Any]) -> Signal:
-        if row["metric"] not in self.available:
-            raise UnknownName(f"part of {self.name} in {self.recipe}", row["metric"], self.available)
-        metric = self.available[row["metric"]]
-        low, high = row.get("clip", (-math.inf, math.inf))
-        return Signal(
-            label=row.get("label", row["metric"]),
-            metric=metric,
-            dimension=metric.dimensions[0].name,
-            shift=float(row.get("shift", 0.0)),
-            scale=float(row.get("scale", 1.0)),
-            clip=(float(low), float(high)),
-            weight=float(row.get("weight", 1.0)),
-        )
+        return read_signals(self.recipe, self.available)
 
     @property
     def dimensions(self) -> tuple[Dimension, ...]:  # type: ignore[override]
@@ -100,21 +85,14 @@ class Weighted(RoleComposite):
         return tuple(dict.fromkeys(signal.metric for signal in self.signals))
 
     def combine(self, example: Example, rows: Mapping[Metric, Row]) -> Row:
-        value = self.intercept
+        total = weighted_sum(self.signals, rows, self.intercept)
         parts: dict[str, float] = {}
-        flags: dict[str, None] = {}
-        cut: dict[str, int] = {}
-        spans: tuple[Span, ...] = ()
         for signal in self.signals:
-            found = rows[signal.metric][signal.dimension]
-            value += signal.weight * signal.normalised(found.value)
             # Under a category stand its sub-metrics, so that every number of the sum can be seen.
-            parts[signal.label] = found.value
-            parts.update(found.parts if isinstance(signal.metric, Weighted) else {})
-            flags.update(dict.fromkeys(found.flags))
-            cut.update({field: max(count, cut.get(field, 0)) for field, count in found.cut.items()})
-            spans = spans or found.spans
-        return {self.dimensions[0].name: Score(value, spans, parts, tuple(flags), cut)}
+            found = rows[signal.metric][signal.dimension]
+            parts |= {signal.label: found.value, **(found.parts if isinstance(signal.metric, Weighted) else {})}
+        spans = next((rows[s.metric][s.dimension].spans for s in self.signals if rows[s.metric][s.dimension].spans), ())
+        return {self.dimensions[0].name: Score(total.value, spans, parts, tuple(total.flags), total.cut)}
 
     def model_identities(self) -> Mapping[str, str]:
         named = {"weights": weights_identity(self.recipe, digest)}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from quintet.core.blend import digest, read_table
+from quintet.core.blend import Signal, digest, read_signals, read_table, weighted_sum
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.metric import Metric, Row
 from quintet.core.score import EMPTY_OUTPUT, Score
-from quintet.errors import UnknownName, UserError
+from quintet.errors import UserError
 from quintet.metrics.role_metric import RoleComposite, weights_identity
 from quintet.metrics.usr.inputs import CONTEXT_MODEL, FACT_MODEL, MLM_MODEL, Mode
 from quintet.metrics.usr.likelihood import MaskedLikelihood
@@ -57,23 +57,19 @@ class Usr(RoleComposite):
         return (self.model_mlm, self.model_context, self.model_fact) == (MLM_MODEL, CONTEXT_MODEL, FACT_MODEL)
 
     @property
-    def signals(self) -> list[Mapping[str, Any]]:
-        rows: list[Mapping[str, Any]] = list(read_table(self.weights)["signals"])
-        for row in rows:
-            if row["metric"] not in SUB_METRICS:
-                raise UnknownName(f"sub-metric of usr in {self.weights}", row["metric"], SUB_METRICS)
-        return rows
-
-    @property
-    def sub_metrics(self) -> dict[str, Metric]:
-        """Those that the weights ask for: PersonaChat's do without DR(x=f)."""
+    def signals(self) -> tuple[Signal, ...]:
         known: dict[str, Metric] = {
             "usr-mlm": MaskedLikelihood(self.model_mlm, self.mode),
             "usr-dr-context": DialogueRetrieval(self.model_context, self.mode),
             "usr-dr-fact": FactRetrieval(self.model_fact, self.mode),
         }
-        asked = {row["metric"] for row in self.signals}
-        return {name: metric for name, metric in known.items() if name in asked}
+        return read_signals(self.weights, known)
+
+    @property
+    def sub_metrics(self) -> dict[str, Metric]:
+        """Those that the weights ask for: PersonaChat's do without DR(x=f)."""
+        asked = {signal.metric.name: signal.metric for signal in self.signals}
+        return {name: asked[name] for name in SUB_METRICS if name in asked}
 
     @property
     def ingredients(self) -> tuple[Metric, ...]:
@@ -81,21 +77,21 @@ class Usr(RoleComposite):
 
     def combine(self, example: Example, rows: Mapping[Metric, Row]) -> Row:
         found = {name: rows[metric][SUB_METRICS[name]] for name, metric in self.sub_metrics.items()}
-        value = self.regress({name: score.value for name, score in found.items()})
+        total = weighted_sum(self.signals, rows, self.intercept)
         own = [FOREIGN] if self._on_bundled and self.weights in (PUBLISHED, "usr/personachat") else []
         flags = tuple(dict.fromkeys([*own, *(flag for score in found.values() for flag in score.flags)]))
-        cut: dict[str, int] = {}
-        for score in found.values():
-            cut.update({field: max(count, cut.get(field, 0)) for field, count in score.cut.items()})
         spans = found["usr-mlm"].spans if "usr-mlm" in found else ()
-        return {"overall": Score(value, spans, {name: s.value for name, s in found.items()}, flags, cut)}
+        return {"overall": Score(total.value, spans, {name: s.value for name, s in found.items()}, flags, total.cut)}
+
+    @property
+    def intercept(self) -> float:
+        return float(read_table(self.weights).get("intercept", 0.0))
 
     def regress(self, scores: Mapping[str, float]) -> float:
-        """intercept + sum of weight × (score - mean) / deviation."""
-        value = float(read_table(self.weights).get("intercept", 0.0))
-        for row in self.signals:
-            z = (scores[row["metric"]] - row.get("shift", 0.0)) / row.get("scale", 1.0)
-            value += row.get("weight", 1.0) * z
+        """The same of scores by sub-metric, as the paper writes it."""
+        value = self.intercept
+        for signal in self.signals:
+            value += signal.weight * signal.normalised(scores[signal.metric.name])
         return value
 
     def model_identities(self) -> Mapping[str, str]:
@@ -106,9 +102,8 @@ class Usr(RoleComposite):
             return named
 
     def _score_empty(self, example: Example) -> Row:
-        shown = {row["metric"]: row for row in self.signals}
-        lowest = dict.fromkeys(shown, 0.0)
-        if "usr-mlm" in shown:
-            row = shown["usr-mlm"]
-            lowest["usr-mlm"] = row.get("shift", 0.0) + LOWEST * row.get("scale", 1.0)
+        lowest = dict.fromkeys(self.sub_metrics, 0.0)
+        row = next((signal for signal in self.signals if signal.metric.name == "usr-mlm"), None)
+        if row is not None:
+            lowest["usr-mlm"] = row.shift + LOWEST * row.scale
         return {"overall": Score(self.regress(lowest), flags=(EMPTY_OUTPUT,))}
