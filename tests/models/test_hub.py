@@ -41,7 +41,7 @@ def run(home, spec):
 
 
 def test_a_cached_revision_opens_offline(home):
-    assert run(home, f"hf:org/tiny@{COMMIT}").startswith("org/tiny@01234567/torch/fp32 ")
+    assert run(home, f"hf:org/tiny@{COMMIT}").startswith("org/tiny@01234567/torch-2/fp32 ")
 
 
 def test_what_is_not_cached_is_one_line(home):

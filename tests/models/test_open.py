@@ -59,15 +59,15 @@ def test_identity_of_a_folder_changes_with_its_weights(tmp_path):
     (tmp_path / "config.json").write_text("{}")
     (tmp_path / "model.safetensors").write_bytes(b"one")
     before = identity(f"dir:{tmp_path}")
-    assert before.endswith("/torch/fp32")
+    assert before.endswith("/torch-2/fp32")
     (tmp_path / "model.safetensors").write_bytes(b"other")
     assert identity(f"dir:{tmp_path}") != before
 
 
 def test_identity_of_the_hub_is_cheap():
-    assert identity("hf:org/name@" + "a" * 40) == "org/name@aaaaaaaa/torch/fp32"
-    assert identity("hf:org/name@v1") == "org/name@v1/torch/fp32"
-    assert identity("hf:org/name@v1#bf16") == "org/name@v1/torch/bf16"
+    assert identity("hf:org/name@" + "a" * 40) == "org/name@aaaaaaaa/torch-2/fp32"
+    assert identity("hf:org/name@v1") == "org/name@v1/torch-2/fp32"
+    assert identity("hf:org/name@v1#bf16") == "org/name@v1/torch-2/bf16"
 
 
 @pytest.mark.parametrize(

@@ -140,6 +140,9 @@ _OPENERS: dict[str, Callable[[Path, Description, str], Any]] = {
 
 FORMS = "bundled:NAME, dir:PATH, hf:NAME@REVISION, vectors:FILE, openai:MODEL@URL or fake:NAME"
 HALF = "bf16"
+TORCH = "torch-2"
+"""The number moves when the same checkpoint gives other numbers. 2: RoBERTa reads a text with a blank in front only as
+an embedder, T5 the blanks around separators, layer 0 is the table of words."""
 WEIGHTS = ("*.safetensors", "config.json", "tokenizer.json", "*.npy")
 
 _opened: dict[tuple[str, str], Any] = {}
@@ -267,7 +270,7 @@ def _dir_identity(name: str) -> str:
         digest = _digest([*files, *(file for pattern in beside for file in sorted(path.glob(pattern)))])
         return _with_head(f"{description.name}@{digest}/{description.backend}", head)
     digest = _digest([f for pattern in WEIGHTS for f in sorted(path.glob(pattern))])
-    return f"{path.resolve().name}@{digest}/torch/{head or 'fp32'}"
+    return f"{path.resolve().name}@{digest}/{TORCH}/{head or 'fp32'}"
 
 
 def _with_head(identity: str, head: str) -> str:
@@ -285,7 +288,7 @@ def _hub_identity(name: str) -> str:
     base, precision = apart("hf", name)
     repository, revision = revision_of(base)
     short = revision[:8] if re.fullmatch("[0-9a-f]{40}", revision) else revision
-    return f"{repository}@{short}/torch/{precision or 'fp32'}"
+    return f"{repository}@{short}/{TORCH}/{precision or 'fp32'}"
 
 
 def _fake_identity(name: str) -> str:

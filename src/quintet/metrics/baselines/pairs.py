@@ -15,7 +15,7 @@ import numpy as np
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.metric import Row
-from quintet.core.score import Score, Span
+from quintet.core.score import EMPTY_OUTPUT, Score, Span
 from quintet.errors import ModelError
 from quintet.metrics.baselines.references import best_reference, references
 from quintet.metrics.role_metric import RoleMetric, cut_of, last_turns, probability
@@ -60,6 +60,10 @@ class FactCc(RoleMetric):
         return Score(sum(shares) / len(shares), spans, cut=cut)
 
 
+BLEURT_LEAST = -2.0
+"""Below what BLEURT's checkpoints give any text (about -1.6)."""
+
+
 @dataclass(frozen=True)
 class Bleurt(RoleMetric):
     """What a regressor trained on human ratings says of (reference, output); the best reference counts."""
@@ -83,6 +87,9 @@ class Bleurt(RoleMetric):
             score = best_reference(example, lambda r, own=own: Score(own[r.text].value))  # type: ignore[misc]
             rows.append({"quality": score})
         return rows
+
+    def _score_empty(self, example: Example) -> Row:
+        return {"quality": Score(BLEURT_LEAST, flags=(EMPTY_OUTPUT,))}
 
 
 SUM_QE = ("grammaticality", "non-redundancy", "referential clarity", "focus", "structure and coherence")
@@ -113,6 +120,9 @@ class SumQe(RoleMetric):
             {"linguistic quality": Score(self._value(one), parts=self._parts(one), cut=cut_of(output=one.cut[0]))}
             for one in found
         ]
+
+    def _score_empty(self, example: Example) -> Row:
+        return {"linguistic quality": Score(0.0, flags=(EMPTY_OUTPUT,))}
 
     def _value(self, found: Logits) -> float:
         if len(found.values) != len(SUM_QE):
