@@ -18,6 +18,10 @@ Out = Annotated[
     str | None, typer.Option("--out", "-o", metavar="FILE", help="The page to write; default: SCORED's name and .html.")
 ]
 Title = Annotated[str | None, typer.Option("--title", metavar="TEXT", help="The page's heading.")]
+Baseline = Annotated[
+    str | None,
+    typer.Option("--baseline", metavar="FILE", help="Say what has changed since: a scored file, @-2, or last-on-main."),
+]
 
 
 def report(
@@ -27,6 +31,7 @@ def report(
     dims: options.Dims = None,
     columns: options.Columns = None,
     title: Title = None,
+    baseline: Baseline = None,
 ) -> None:
     """Writes the report of a scored file; nothing is scored again."""
     from quintet.io.atomic import refuse_same
@@ -36,5 +41,5 @@ def report(
         raise InputError("a report is an HTML page", page, "end its name in .html")
     refuse_same({"--out": page}, {"the input": scored})
     result = read_scored(scored, options.names(dims), task=task, columns=columns)
-    result.report(page, title or f"quintet: {PurePath(scored).name}")
+    result.report(page, title or f"quintet: {PurePath(scored).name}", baseline=baseline)
     typer.echo(page)

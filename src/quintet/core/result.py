@@ -132,9 +132,19 @@ class Result:
         A name that ends in html gets the report. Any other ending is refused."""
         import_module("quintet._saved").save(self, path, evidence)
 
-    def report(self, path: str | os.PathLike[str], title: str = "quintet report") -> None:
-        """Writes one HTML page with charts and the evidence behind each score."""
-        import_module("quintet.report").write_report(path, self, title=title)
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        title: str = "quintet report",
+        *,
+        baseline: Result | str | os.PathLike[str] | None = None,
+    ) -> None:
+        """Writes one HTML page with charts and the evidence behind each score.
+
+        With a `baseline` (a Result, a scored file, a kept run) it says what has changed since."""
+        pages = import_module("quintet.report")
+        since = "" if baseline is None else pages.regression_section(self, baseline)
+        pages.write_report(path, self, title=title, since=since)
 
     def compare(self, other: Result | str | os.PathLike[str], *, tie: float = 0.0, common_only: bool = False) -> Any:
         """This result minus `other`, a Result or a scored file, per column they share: rows are paired by id.

@@ -216,11 +216,14 @@ def write_report(
     rows: Iterable[Scored] | None = None,
     title: str = TITLE,
     shown: int = SHOWN_EXAMPLES,
+    since: str = "",
 ) -> None:
-    """Writes the report of a plan's `rows`, read once, or of a Result. The file appears only when it is whole."""
+    """Writes the report of a plan's `rows`, read once, or of a Result. The file appears only when it is whole.
+
+    `since` is the section of what has changed since a baseline (regression_section)."""
     target = Target(path)
     try:
-        page = render_report(plan, rows, title, shown)
+        page = render_report(plan, rows, title, shown, since)
         with target.told():
             target.stream.write(page.encode("utf-8"))
         target.finish()
@@ -229,15 +232,19 @@ def write_report(
 
 
 def render_report(
-    plan: Plan | Result, rows: Iterable[Scored] | None = None, title: str = TITLE, shown: int = SHOWN_EXAMPLES
+    plan: Plan | Result,
+    rows: Iterable[Scored] | None = None,
+    title: str = TITLE,
+    shown: int = SHOWN_EXAMPLES,
+    since: str = "",
 ) -> str:
     columns = plan.columns if isinstance(plan, Result) else plan.described
     if rows is None:
         rows = plan.rows if isinstance(plan, Result) else ()
-    return page_of(gather(tuple(columns.values()), rows, plan.left_out, shown), title)
+    return page_of(gather(tuple(columns.values()), rows, plan.left_out, shown), title, since)
 
 
-def page_of(gathered: Gathered, title: str) -> str:
+def page_of(gathered: Gathered, title: str, since: str = "") -> str:
     summaries = summarize(gathered)
     systems = systems_section(gathered, summaries, compare_systems(gathered))
     script = "".join(asset(name) for name in SCRIPTS)
@@ -249,6 +256,8 @@ def page_of(gathered: Gathered, title: str) -> str:
         "summary": summary_table(summaries),
         "signatures": signatures(gathered),
         "left_out": left_out(gathered),
+        "since": since,
+        "since_link": '<a href="#since">Since the baseline</a>' if since else "",
         "charts": chart_section(gathered, summaries),
         "systems": f'<section id="systems"><h2>Systems</h2>{systems}</section>' if systems else "",
         "systems_link": '<a href="#systems">Systems</a>' if systems else "",

@@ -177,3 +177,22 @@ def test_one_row_has_no_interval(tmp_path: Path) -> None:
     assert json.loads(plain.stdout)["checks"][0]["low"] is None
     quintet("score", file, "-m", "gruen-redundancy", "-o", "s.jsonl", cwd=tmp_path)
     assert read_jsonl(tmp_path / "s.jsonl")[0]["gruen-redundancy"] == -0.4
+
+
+def test_a_report_says_what_has_changed_since_a_baseline(tmp_path: Path) -> None:
+    clean = [{"id": f"<{k}>", "output": f"The council met. Item {k} was the bridge."} for k in range(8)]
+    worse = [*clean[:6], *({**row, "output": "The dog ran home. The dog ran home."} for row in clean[6:])]
+    for name, rows in (("old", clean), ("new", [*worse, {"id": "x", "output": "One more."}])):
+        scored = library.score(rows, metrics="gruen-redundancy", cache=False)
+        scored.save(tmp_path / f"{name}.jsonl")
+    run = quintet("report", "new.jsonl", "--baseline", "old.jsonl", cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    page = (tmp_path / "new.html").read_text()
+    since = page[page.index('<section id="since">') : page.index('<section id="charts">')]
+    assert "over 8 examples" in since
+    assert "1 examples are new" in since
+    assert since.count("0.000 → \u22120.400") == 2
+    assert '<a href="#example-7">&lt;6&gt;</a>' in since
+    assert 'href="#since"' in page
+    scored.report(tmp_path / "plain.html")
+    assert 'id="since"' not in (tmp_path / "plain.html").read_text()
