@@ -32,7 +32,10 @@ class Folder:
 
     def __init__(self, place: str) -> None:
         self.place = place
-        self._system, self._inner = _system(place) if is_url(place) else (None, place)
+        self._system: Any = None  # a store's; here none is needed
+        self._inner = place
+        if is_url(place):
+            self._system, self._inner = _system(place)
 
     def prepare(self) -> None:
         if self._system is None:
@@ -92,7 +95,8 @@ def _system(path: str) -> tuple[Any, str]:
     except ImportError:
         raise MissingExtra("fsspec", "ray", f"reading and writing {path.partition('://')[0]}://") from None
     try:
-        return fsspec.core.url_to_fs(path)  # type: ignore[no-any-return]
+        system, inner = fsspec.core.url_to_fs(path)
+        return system, str(inner)
     except Exception as error:  # an unknown kind of address, or its plug-in is not installed
         raise InputError(f"cannot be reached ({_reason(error)})", path) from None
 
