@@ -105,11 +105,19 @@ def _run(given: list[str]) -> int:
     try:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, _stop)
-        from quintet.cli.app import app
-        from quintet.cli.config import settings
+        from quintet.cli.app import program_for
 
-        command = typer.main.get_command(app)
-        code = command(args=given, prog_name="quintet", standalone_mode=False, default_map=settings(command, given))
+        whole = "_QUINTET_COMPLETE" in os.environ  # a shell asks for what could be typed
+        command, settled = typer.main.get_command(program_for([] if whole else given)), {}
+        if whole or given != ["--help"]:
+            from quintet.cli.config import find_config, settings
+
+            if whole or find_config() is not None:  # which may speak of any command
+                from quintet.cli.app import app
+
+                command = typer.main.get_command(app)
+            settled = settings(command, given)
+        code = command(args=given, prog_name="quintet", standalone_mode=False, default_map=settled)
         if code == 130:  # typer turns Ctrl-C into this
             return _say(_STOPPED, 130)
         return code if isinstance(code, int) else 0
