@@ -70,6 +70,9 @@ Alpha = Annotated[float, typer.Option("--alpha", metavar="NUMBER", help="How sma
 Lower = Annotated[
     str | None, typer.Option("--lower-is-better", metavar="NAME,…", help="Dimensions where less is better, by commas.")
 ]
+Unsure = Annotated[
+    bool, typer.Option("--exclude-unsure", help="Leave out scores that a flag makes doubtful: short output, …")
+]
 Common = Annotated[bool, typer.Option("--common-only", help="Go on with the shared ids where the files' ids differ.")]
 
 
@@ -97,6 +100,7 @@ def gate(
     alpha: Alpha = 0.05,
     lower_is_better: Lower = None,
     common_only: Common = False,
+    exclude_unsure: Unsure = False,
     skip_bad: options.SkipBad = False,
     cache: options.Cache = None,
     no_cache: options.NoCache = False,
@@ -131,7 +135,7 @@ def gate(
         if name not in dims:
             raise UnknownName("dimension in --lower-is-better", name, dims)
     down = {*(options.names(lower_is_better) or ()), *scoring.lower_is_better(dims)}
-    verdict = judge(subject, limits, before, Rules(down, alpha, show, near, skip_bad, common_only))
+    verdict = judge(subject, limits, before, Rules(down, alpha, show, near, skip_bad, common_only, exclude_unsure))
     typer.echo(FORMATS[format](verdict, file))
     for name, path in written.items():
         _put(path, FORMATS[name](verdict, file))

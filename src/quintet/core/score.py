@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-EMPTY_OUTPUT = "empty output"
-ABSTAINED = "abstained"
-"""The output declines to answer ("the document does not say"): neither right nor made up."""
-EMPTY_FIELDS = frozenset(f"empty {field}" for field in ("source", "context", "references", "history"))
-"""Flags of a column that needs a field which is there but holds nothing: its value says nothing, and a gate does not
-count it."""
+from quintet.core.flags import ABSTAINED as ABSTAINED
+from quintet.core.flags import EMPTY_FIELDS as EMPTY_FIELDS
+from quintet.core.flags import EMPTY_OUTPUT as EMPTY_OUTPUT
+from quintet.core.flags import NOT_ALL_SEEN, unsure
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +59,11 @@ class Score:
     @property
     def missing(self) -> bool:
         return math.isnan(self.value)
+
+    @property
+    def unsure(self) -> tuple[str, ...]:
+        """Codes of what makes the value doubtful (`quintet.core.flags`); empty for one to go by."""
+        return (*unsure(self.flags), *((NOT_ALL_SEEN,) if self.cut else ()))
 
     def to_json(self) -> dict[str, Any]:
         """Plain data with empty parts left out; NaN becomes None."""

@@ -11,11 +11,9 @@ from importlib.resources import files
 
 from quintet.core.registry import metrics
 from quintet.metrics.evaluator.table import register as _evaluator
-from quintet.metrics.rag.table import register as _rag
 
 _evaluator(metrics)
 for _name, _row in tomllib.loads(files(__name__).joinpath("table.toml").read_text(encoding="utf-8")).items():
     metrics.add(_name, f"{__name__}.{_row.pop('target')}", **_row)
-_rag(metrics)
 
 __all__ = ["metrics"]

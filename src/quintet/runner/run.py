@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from quintet.core.composite import Composite
+from quintet.core.flags import ABSTAINED, EMPTY_OUTPUT
 from quintet.core.item import Item, Scored
 from quintet.core.metric import Metric, Row
-from quintet.core.score import ABSTAINED, EMPTY_OUTPUT, Score, no_score
+from quintet.core.score import Score, no_score
 from quintet.errors import InputError, MissingField
 from quintet.runner.executors import Executor, Here, Job, Pending, Work, nothing
 from quintet.runner.plan import CHUNK_ROWS, Column, by_metric, chunks, leaves
+from quintet.runner.reservations import Reservations, on_bundled_models
 from quintet.runner.store import Store, key_of
 from quintet.text.abstention import abstains
-from quintet.text.language import plainly_not_english
 
-NOT_ENGLISH = "does not look English, and the bundled models read nothing else"
 KINDS = 20
 """Reasons for which rows are counted apart."""
 _NUMBERS = re.compile(r"\d+")
@@ -70,8 +70,7 @@ def run(
     the chunk and the store alone, and a killed run that is started again gives the same bytes.
     """
     groups = by_metric(columns)
-    needs = [(column, column.about.needs) for column in columns]
-    readers = {metric for metric in groups if any(_reads_english(leaf) for leaf in leaves([metric]))}
+    needs = [(column, column.about.needs, on_bundled_models(column.metric)) for column in columns]
     tally = Tally() if tally is None else tally
     executor = Here() if executor is None else executor
     executor.start(Job(tuple(leaves(groups)), between_chunks))
@@ -80,11 +79,11 @@ def run(
         for chunk, leaf_tables in _answered(chunks(items, chunk_rows), desk, executor):
             tables = {m: _table(m, chunk, leaf_tables, skip_bad) for m in groups}
             for position, item in enumerate(chunk):
-                foreign = bool(readers) and item.example is not None and plainly_not_english(item.example.output)
-                scores = {}
-                for column, own in needs:
-                    given = tables[column.metric][position][column.dimension]
-                    scores[column.label] = _told(given, item, column, own, foreign and column.metric in readers)
+                about = None if item.example is None else Reservations(item.example)
+                scores = {
+                    c.label: _told(tables[c.metric][position][c.dimension], about, c, own, bundled)
+                    for c, own, bundled in needs
+                }
                 scored = Scored(item, scores)
                 tally.count(scored)
                 yield scored
@@ -201,24 +200,17 @@ def _table(
     return rows
 
 
-def _told(score: Score, item: Item, column: Column, needs: Sequence[str], foreign: bool = False) -> Score:
-    """A field that the question needs and that holds nothing is said; what the metric made of it is left as it is, but
-    without a source there is no score. A text in a language that the bundled models cannot read is said, too."""
-    if item.example is None or score.missing or EMPTY_OUTPUT in score.flags:
+def _told(score: Score, about: Reservations | None, column: Column, needs: Sequence[str], bundled: bool) -> Score:
+    """What a reader must know beside the number. A field that is there but says nothing leaves no number."""
+    if about is None or score.missing or EMPTY_OUTPUT in score.flags:
         return score
-    if ABSTAINED in column.unless and abstains(item.example.output):
+    empty = [f"empty {field}" for field in needs if about.example.blank(field)]
+    if empty:
+        return replace(no_score(empty[0]), flags=tuple(dict.fromkeys((*empty, *score.flags))))
+    if ABSTAINED in column.unless and abstains(about.example.output):
         return no_score(ABSTAINED)
-    if "source" in needs and item.example.blank("source"):
-        return no_score("empty source")  # nothing to hold the output against, as where there is no source at all
-    empty = [f"empty {field}" for field in needs if item.example.blank(field)]
-    if foreign:
-        empty.append(NOT_ENGLISH)
-    return replace(score, flags=tuple(dict.fromkeys((*empty, *score.flags)))) if empty else score
-
-
-def _reads_english(metric: Metric) -> bool:
-    """Whether a model that comes with quintet reads the texts: all of them were trained on English."""
-    return any(isinstance(value, str) and value.startswith("bundled:") for value in metric.parameters.values())
+    flags = about.about(needs) if bundled else ()
+    return replace(score, flags=tuple(dict.fromkeys((*flags, *score.flags)))) if flags else score
 
 
 def _problem(metric: Metric, item: Item, skip_bad: bool) -> str:

@@ -20,8 +20,9 @@ import numpy.typing as npt
 
 from quintet.core.calibration import ACCEPTED, read_calibration
 from quintet.core.evidence import shorten, weakest
+from quintet.core.flags import ABSTAINED, EMPTY_FIELDS, unsure
 from quintet.core.result import Result, notes_of
-from quintet.core.score import EMPTY_FIELDS, Score
+from quintet.core.score import Score
 from quintet.errors import GateFailed, InputError, UnknownName
 from quintet.io.score_rows import OUTPUTS, read_score_rows, score_columns
 from quintet.stats.compare import sign_flip_p
@@ -120,18 +121,39 @@ class Subject:
     """Empty for a file scored elsewhere or earlier: it does not say how."""
     flags: tuple[frozenset[str], ...] = ()
     """By row: everything that was said of it."""
+    excluded: frozenset[int] = frozenset()
+    """Places of rows that were left out on purpose."""
 
     def complete(self, dimension: str, skip_bad: bool) -> None:
         """A gate that quietly leaves rows out lets them through; it says so unless it was told to."""
-        missing = np.flatnonzero(np.isnan(self.values[dimension]))
-        if len(missing) == len(self.ids):
+        unscored = np.isnan(self.values[dimension])
+        if unscored.all():
             raise InputError(f"no row has a score of {dimension}", self.name)
+        missing = [
+            k for k in map(int, np.flatnonzero(unscored)) if k not in self.excluded and not self._declined(k, dimension)
+        ]
         if len(missing) and not skip_bad:
             what = (
                 f"{len(missing)} of {len(self.ids)} rows have no score of {dimension}, or one without the text that it"
                 f" needs (first: {self.ids[missing[0]]})"
             )
             raise InputError(what, self.name, "pass --skip-bad to judge the others")
+
+    def _declined(self, place: int, dimension: str) -> bool:
+        """An output that declines to answer claims nothing: it is neither good nor bad."""
+        return place < len(self.flags) and f"{dimension}: {ABSTAINED}" in self.flags[place]
+
+    def without_unsure(self) -> Subject:
+        """Rows with a flag that makes a score doubtful (`quintet.core.flags`) have none."""
+        places = [k for k, flags in enumerate(self.flags) if unsure(flags) or any(_cut(flag) for flag in flags)]
+        values = {name: column.copy() for name, column in self.values.items()}
+        for column in values.values():
+            column[places] = math.nan
+        return dataclasses.replace(self, values=values, excluded=frozenset(places))
+
+
+def _cut(note: str) -> bool:
+    return note.endswith("were not seen")
 
 
 def subject_of(scored: Result | str | os.PathLike[str], dimensions: Sequence[str], called: str) -> Subject:
@@ -373,9 +395,13 @@ class Rules:
     near: float = 0.02
     skip_bad: bool = False
     common_only: bool = False
+    exclude_unsure: bool = False
+    """Scores that a flag makes doubtful are left out; `--max-flag` fails by them, and by default they count."""
 
 
 def judge(subject: Subject, limits: Sequence[Limit], baseline: Subject | None, rules: Rules) -> Verdict:
+    if rules.exclude_unsure:
+        subject, baseline = subject.without_unsure(), None if baseline is None else baseline.without_unsure()
     for limit in limits:
         if limit.kind != "max-flag":
             subject.complete(limit.dimension, rules.skip_bad)

@@ -1,38 +1,48 @@
-"""Whether a text is plainly not English: by its letters, or by the small words that stand in it."""
+"""Which language a text is in, where it is not plainly English."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import cast
 
-_READ = 4000
-"""Characters looked at; a language shows soon."""
-_LATIN_ENDS = "\u024f"
-_LEAST_LETTERS, _LEAST_WORDS = 12, 3
-_SHARE = 0.12
-"""Small words make a third of running text; lists of names have few in any language."""
-_WORDS = re.compile(r"[^\W\d_]+")
-_SMALL_ENGLISH = """
-the of and to in is it that for on was with as he she at by this are be or from not have has had you we they his her its
-an but which what who will would there their been were can all one said more about when up out if so
-"""
-_SMALL_OTHERS = """
-der das und ist nicht ein eine einen einer zu mit von auf für dem im sich auch wird wurde bei nach aus hat sind
-le les des et est une un du que qui dans pour pas sur au aux avec plus cette été sont ne ce il elle
-el las del y es por con para se su al lo como más una unos fue ha muy di che non per della sono nel alla gli
-os uma não em ao dos das é foi het een van niet op zijn voor och att som det en på av för til og af ikke jeg
-nie się jest na że w z je že ve bir bu için și în este cu
-"""
-"""German; French; Spanish, Italian; Portuguese, Dutch, Nordic; Polish, Czech, Turkish, Romanian. No English words."""
-_ENGLISH, _OTHERS = frozenset(_SMALL_ENGLISH.split()), frozenset(_SMALL_OTHERS.split())
+from quintet.text.content_words import STOP, plain_words
+
+SHORTEST = 12
+"""Letters of the Latin alphabet without which no language is named."""
+LONGEST = 2000
+"""Characters that are looked at."""
+SURE = 0.8
+ENGLISH = 0.2
+"""A text of which so many words are English function words is English; nothing more is asked then."""
 
 
-def plainly_not_english(text: str) -> bool:
-    part = text[:_READ]
-    letters = [character for character in part if character.isalpha()]
-    if len(letters) < _LEAST_LETTERS:
-        return False
-    if sum(character > _LATIN_ENDS for character in letters) > len(letters) / 2:
-        return True
-    words = [word.lower() for word in _WORDS.findall(part)]
-    english, other = sum(word in _ENGLISH for word in words), sum(word in _OTHERS for word in words)
-    return other >= _LEAST_WORDS and other > 2 * english and other >= _SHARE * len(words)
+def other_language(text: str) -> str:
+    """The code of the language a text is in (`de`), empty for English and where one cannot tell."""
+    text = text[:LONGEST]
+    words = plain_words(text)
+    if words and sum(word in STOP for word in words) >= ENGLISH * len(words):
+        return ""
+    letters = sum(map(str.isalpha, text))
+    latin = sum(character.isascii() and character.isalpha() for character in text)
+    by_letters = latin <= letters / 2
+    if letters < (2 if by_letters else SHORTEST) or not _prose(text):
+        return ""
+    found, chance = classifier()(text)
+    return found if found != "en" and (by_letters or chance >= SURE) else ""
+
+
+def _prose(text: str) -> bool:
+    """Records, code and lists of names are in no language."""
+    signs = sum(character in "[](){}<>=_|;/\\#*" for character in text)
+    return signs < len(text) / 25
+
+
+@lru_cache(maxsize=1)
+def classifier() -> Callable[[str], tuple[str, float]]:
+    """Of a text its language, as two letters, and how likely that is."""
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    # One of our own: probabilities are asked for, and no other user of the library can narrow the languages.
+    classify = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True).classify
+    return cast(Callable[[str], tuple[str, float]], classify)

@@ -9,20 +9,22 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from quintet.core.composite import Composite
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
+from quintet.core.flags import EMPTY_OUTPUT
 from quintet.core.metric import Metric, Row
 from quintet.core.parameters import build
 from quintet.core.registry import metrics
-from quintet.core.score import EMPTY_OUTPUT, Score
+from quintet.core.score import Score
 from quintet.errors import InputError, MissingExtra
+from quintet.text.language import classifier
 from quintet.text.sentences import sentences as split_sentences
 
 SHOWN = 60
@@ -234,10 +236,10 @@ class Language(Check):
     question = "Is the output in the expected language?"
 
     def prepare(self) -> None:
-        _languages()
+        classifier()
 
     def _fault(self, output: str, expected: str) -> str:
-        found, sure = _languages()(output)
+        found, sure = classifier()(output)
         return "" if found == self.code else f"looks like {found} (p = {sure:.2f}), not {self.code}"
 
 
@@ -368,18 +370,6 @@ def _jsonschema() -> Any:
     except ImportError:
         raise MissingExtra("jsonschema", "checks", "a check against a JSON schema") from None
     return jsonschema
-
-
-@lru_cache
-def _languages() -> Callable[[str], tuple[str, float]]:
-    try:
-        from py3langid.langid import MODEL_FILE, LanguageIdentifier
-    except ImportError:
-        raise MissingExtra("py3langid", "checks", "telling languages apart") from None
-    # With one of our own, probabilities are asked for, and no other user of the library can narrow the languages.
-    return cast(
-        Callable[[str], tuple[str, float]], LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True).classify
-    )
 
 
 @lru_cache(maxsize=64)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
+from quintet.core.flags import ABSTAINED
 from quintet.core.metric import Row
-from quintet.core.score import ABSTAINED, Score, Span, no_score
+from quintet.core.score import Score, Span, no_score
 from quintet.metrics.rag import features
 from quintet.metrics.rag.answers import context_spans, named
 from quintet.metrics.rag.support import Pair, RagMetric

@@ -9,10 +9,11 @@ from typing import ClassVar
 
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
+from quintet.core.flags import ABSTAINED
 from quintet.core.metric import Metric, Row
 from quintet.core.parameters import build
 from quintet.core.registry import metrics as registry
-from quintet.core.score import ABSTAINED, Score, Span, no_score
+from quintet.core.score import Score, Span, no_score
 from quintet.metrics.rag import features
 from quintet.metrics.rag.features import Embedded, Logistic
 from quintet.metrics.rag.support import EmbedderMetric
