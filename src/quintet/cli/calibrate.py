@@ -31,15 +31,15 @@ def _lines(name: str, curve: Curve, facts: Mapping[str, Any]) -> list[str]:
     good = "" if facts["good"] is None else f", {facts['good']} good"
     dropped = f", {counted(facts['dropped'], 'row')} without a label or score left out" if facts["dropped"] else ""
     lines = [f"{name} ({facts['labels']}, n = {facts['n']}{good}{dropped})"]
-    ranking = f"Spearman {_estimate(facts['spearman'])}, {_number(facts['spearman_held_out'])} on held-out rows"
+    ranking = f"Spearman {_estimate(facts['spearman'])}, {_shown(facts['spearman_held_out'])} on held-out rows"
     if facts["auc"] is not None:
         ranking += f"; AUC {_estimate(facts['auc'])}"
     error, drift = facts["brier"], facts["calibration_error"]
     lines += [
         f"  agreement  {ranking}",
-        f"  error      Brier {_number(error['before'])} before, {_number(error['held_out'])} after "
-        f"({_number(error['always_the_mean'])} for always saying the mean); "
-        f"calibration error {_number(drift['before'])} before, {_number(drift['held_out'])} after",
+        f"  error      Brier {_shown(error['before'])} before, {_shown(error['held_out'])} after "
+        f"({_shown(error['always_the_mean'])} for always saying the mean); "
+        f"calibration error {_shown(drift['before'])} before, {_shown(drift['held_out'])} after",
         f"  map        {_map(curve, facts['value_intervals'])}",
     ]
     line = facts.get("threshold_facts")
@@ -48,8 +48,8 @@ def _lines(name: str, curve: Curve, facts: Mapping[str, Any]) -> list[str]:
         held = line["held_out"]
         lines.append(
             f"  threshold  score {sign} {_estimate(line['score'])}, chosen for {line['chosen_for']}; on held-out rows: "
-            f"balanced accuracy {_number(held['balanced_accuracy'])}, precision {_number(held['precision'])}, "
-            f"recall {_number(held['recall'])}"
+            f"balanced accuracy {_shown(held['balanced_accuracy'])}, precision {_shown(held['precision'])}, "
+            f"recall {_shown(held['recall'])}"
         )
     return lines
 
@@ -65,7 +65,7 @@ def _map(curve: Curve, band: Sequence[Sequence[float]]) -> str:
 
 def _estimate(found: Sequence[float | None]) -> str:
     value, low, high = found
-    return f"{_number(value)} [{_number(low)}, {_number(high)}]"
+    return f"{_shown(value)} [{_shown(low)}, {_shown(high)}]"
 
 
 def _shown(value: float | None) -> str:

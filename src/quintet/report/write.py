@@ -372,7 +372,7 @@ def _breakdown(score: Score) -> str:
     plain = [(name, value) for name, value in score.parts.items() if not name.endswith(ADDS)]
     rows = "".join(
         f'<tr><td>{escape(name)}</td><td class="n soft">{number(value)}</td>'
-        f'<td class="n">{_signed(pulls[name]) if name in pulls else ""}</td></tr>'
+        f'<td class="n">{_cell(pulls[name]) if name in pulls else ""}</td></tr>'
         for name, value in sorted(plain, key=lambda part: pulls.get(part[0], 0.0))
     )
     head = '<tr><th>Sub-score</th><th class="n">value</th><th class="n">adds</th></tr>' if pulls else ""
