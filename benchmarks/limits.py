@@ -24,6 +24,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from quintet import _api as api
 from quintet.core.item import Item
+from quintet.core.options import Options
 from quintet.models import onnx_backend, onnx_judge, onnx_lm
 from quintet.models.catalog import entry, verify
 
@@ -129,7 +130,7 @@ def main() -> None:
     sessions, counted = {32: product(32), 8: product(8)}, Counted()
     items = [Item(example) for example in summeval_like(given.documents)]
     for name, fast in (("all signals", False), ("--fast", True)):
-        plan = api.make_plan("summarization", None, None, None, given.model, fast=fast)
+        plan = api.make_plan(Options(task="summarization", model=given.model, fast=fast))
         list(api.stream(plan, items[:1], api.open_store(False)))
         floors, taken = [], []
         for _ in range(given.rounds):

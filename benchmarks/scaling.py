@@ -24,6 +24,7 @@ from typing import Any
 from made_up import items, machine
 
 from quintet import _api as api
+from quintet.core.options import Options
 from quintet.runner.executors import THREADS
 from quintet.runner.plan import Plan
 
@@ -49,9 +50,9 @@ def child(setting: dict[str, Any]) -> None:
 def planned(metric: str) -> Plan:
     kind, _, name = metric.partition(":")
     if kind != "task":
-        return api.make_plan(None, None, metric, None)
+        return api.make_plan(Options(metrics=metric))
     task, _, how = name.partition(":")
-    return api.make_plan(task, None, None, None, fast=how == "fast")
+    return api.make_plan(Options(task=task, fast=how == "fast"))
 
 
 def processor_seconds() -> float:

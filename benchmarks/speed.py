@@ -33,6 +33,7 @@ from made_up import machine, summeval_like, with_threads
 from quintet import _api as api
 from quintet.core.example import Example
 from quintet.core.item import Item
+from quintet.core.options import Options
 from quintet.metrics.unieval.asking import Prompt, prompts_of
 from quintet.models import open as opening
 from quintet.models.catalog import entry, verify
@@ -163,7 +164,7 @@ def bundled(given: argparse.Namespace, examples: list[Example], reference: Clock
     items = [Item(example) for example in examples]
     warm = [Item(example) for example in summeval_like(1, 2, seed=9)]
     for name, options in (("bundled, all signals", {}), ("bundled, --fast", {"fast": True})):
-        plan = api.make_plan("summarization", None, None, None, **options)
+        plan = api.make_plan(Options(task="summarization", **options))
         assert len(plan.columns) == len(prompts_of("summarization"))
         list(api.stream(plan, warm, api.open_store(False)))
         clock = Clock()

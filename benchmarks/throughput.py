@@ -14,12 +14,13 @@ import time
 from made_up import items, machine
 
 from quintet import _api as api
+from quintet.core.options import Options
 from quintet.errors import QuintetError
 from quintet.metrics import metrics as registry
 
 
 def items_per_second(name: str, rows: int) -> float:
-    plan = api.make_plan(None, None, name, None)
+    plan = api.make_plan(Options(metrics=name))
     for seed in (1, 0):  # the first pass, of two rows, opens and warms
         count = rows if seed == 0 else 2
         batch = list(items(count, seed=seed))

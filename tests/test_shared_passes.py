@@ -3,6 +3,7 @@
 from quintet import _api as api
 from quintet.core.example import Example
 from quintet.core.item import Item
+from quintet.core.options import Options
 from quintet.models.open import open_model
 from quintet.runner.store import NoStore
 
@@ -15,7 +16,7 @@ METRICS = ["ctc-consistency", "ctc-relevance", "bertscore-f", "moverscore", "emb
 
 
 def test_every_distinct_text_passes_once_whatever_the_number_of_metrics() -> None:
-    plan = api.make_plan(None, None, METRICS, None, "fake:embedder")
+    plan = api.make_plan(Options(metrics=METRICS, model="fake:embedder"))
     memo = open_model("fake:embedder")
     memo.forget()
     before = memo.passes
@@ -27,6 +28,6 @@ def test_every_distinct_text_passes_once_whatever_the_number_of_metrics() -> Non
 
 def test_nothing_is_remembered_between_chunks() -> None:
     memo = open_model("fake:embedder")
-    plan = api.make_plan(None, None, ["ctc-consistency"], None, "fake:embedder")
+    plan = api.make_plan(Options(metrics=["ctc-consistency"], model="fake:embedder"))
     list(api.stream(plan, ITEMS, NoStore()))
     assert memo.bytes == 0

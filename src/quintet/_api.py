@@ -12,6 +12,7 @@ from quintet.core.calibration import Calibration, read_calibration
 from quintet.core.example import FIELDS
 from quintet.core.item import Item, Scored
 from quintet.core.metric import Metric
+from quintet.core.options import Columns, Options
 from quintet.core.parameters import build
 from quintet.core.result import Result, row_layout
 from quintet.core.score import Score
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from quintet.stats.gate import Verdict
     from quintet.stats.inputs import Ratings, Scores
     from quintet.stats.records import Record
-
-Columns = Mapping[str, str] | str | None
 
 
 def load(name: str, **parameters: Any) -> Metric:
@@ -163,40 +162,41 @@ def score(
     >>> quintet.score(rows, metrics="rouge-1", cache=False)
     Result(2 rows: rouge-1 0.750)
     """
+    options = Options(task, dims, metrics, columns, model, task_file, fast, calibration, skip_bad, cache)
+    return score_with(options, data, limit, workers, engine)
+
+
+def score_with(
+    options: Options, data: Any, limit: int | None = None, workers: int = 1, engine: str | None = None
+) -> Result:
     from quintet.io.sources import rows_from_python
     from quintet.io.tables import open_table
 
+    skip_bad = options.skip_bad
     table = open_table(data, skip_bad=skip_bad) if isinstance(data, str | Path) else rows_from_python(data)
-    with Items(table, task, columns, skip_bad=skip_bad, limit=limit) as items:
-        plan = make_plan(task, dims, metrics, items.present, model, task_file, fast=fast, calibration=calibration)
-        with closing(open_store(cache)) as store:
+    with Items(table, options.task, options.columns, skip_bad=skip_bad, limit=limit) as items:
+        plan = make_plan(options, items.present)
+        with closing(open_store(options.cache)) as store:
             rows = list(stream(plan, items, store, skip_bad=skip_bad, executor=open_executor(workers, engine)))
     return Result(rows, plan.described, plan.left_out, items.columns.line())
 
 
-def make_plan(
-    task: str | None,
-    dims: Sequence[str] | str | None,
-    metrics: Sequence[str | Metric] | str | None,
-    present: Iterable[str] | None,
-    model: str | None = None,
-    task_file: str | Path | None = None,
-    *,
-    fast: bool = False,
-    calibration: str | Path | Calibration | None = None,
-) -> Plan:
+def make_plan(options: Options, present: Iterable[str] | None = None) -> Plan:
     """Which columns to compute for a task or for metrics named one by one, and what their scores go through."""
     from quintet.metrics import metrics as registry
 
-    dims = _names(dims)
-    if calibration is not None:
+    dims = None if options.dims is None else list(options.dims)
+    if options.calibration is not None:
         from quintet.runner.batches import asked_dimensions, calibrated_plan
 
-        known = calibration if isinstance(calibration, Calibration) else read_calibration(calibration)
-        plain = make_plan(task, asked_dimensions(dims), metrics, present, model, task_file, fast=fast)
-        return calibrated_plan(plain, known)
-    if metrics:
-        named = [metrics] if isinstance(metrics, str) else metrics
+        given = options.calibration
+        known = given if isinstance(given, Calibration) else read_calibration(given)
+        return calibrated_plan(
+            make_plan(replace(options, dims=asked_dimensions(dims), calibration=None), present), known
+        )
+    model, fast, task, task_file = options.model, options.fast, options.task, options.task_file
+    if options.metrics:
+        named = options.metrics
         fields = None if present is None else set(present)
         others = {one: task_of(one) for one in named if isinstance(one, str) and one not in registry}
         if not any(others.values()):
@@ -281,7 +281,8 @@ def score_parts(
         held = opened.enter_context(whole_file(place, single))
         table = open_table(data, skip_bad=skip_bad) if isinstance(data, str | Path) else rows_from_python(data)
         items = opened.enter_context(Items(table, task, columns, skip_bad=skip_bad, limit=limit))
-        plan = make_plan(task, dims, metrics, items.present, model, task_file, fast=fast, calibration=calibration)
+        options = Options(task, dims, metrics, columns, model, task_file, fast, calibration)
+        plan = make_plan(options, items.present)
         job = PartJob(plan.columns, row_layout(items.names, plan.signatures, evidence), place, skip_bad, forget_all)
         parts = []
         for part in run_parts(job, items, open_executor(workers, engine)):
@@ -313,7 +314,7 @@ def batch_scorer(
     from quintet.models.memo import forget_all
     from quintet.runner.batches import BatchScorer
 
-    plan = make_plan(task, dims, metrics, None, model, task_file, fast=fast)
+    plan = make_plan(Options(task, dims, metrics, columns, model, task_file, fast))
     return BatchScorer(plan, task, columns, skip_bad, forget_all)
 
 
@@ -471,14 +472,15 @@ def plan_benchmark(
     """One column for each metric named, or for each rated dimension that a dimension of a task answers."""
     present = {f for e in benchmark.examples for f in FIELDS if e.has(f)}
     if metrics:
-        plan = make_plan(None, None, metrics, present, model, fast=fast)
+        plan = make_plan(Options(metrics=metrics, model=model, fast=fast), present)
     else:
         asked = {rated: benchmark.answered_by(rated) for rated in dims}
         found: dict[tuple[str, str], Column] = {}
         for task in dict.fromkeys(task for task, _ in asked.values()):
             names = dict.fromkeys(name for of, name in asked.values() if of == task and _answered(task, name))
-            columns = make_plan(task, list(names), None, present, model, fast=fast).columns if names else ()
-            found.update({(task, column.label): column for column in columns})
+            if names:
+                plan = make_plan(Options(task, list(names), model=model, fast=fast), present)
+                found.update({(task, column.label): column for column in plan.columns})
         plan = Plan(tuple(replace(found[at], label=rated) for rated, at in asked.items() if at in found), {})
     plan, lacking = plan.within(present)
     for label, fields in lacking.items():
@@ -592,10 +594,9 @@ def calibrate(
     signatures: dict[str, str] = {}
     if scores is None:
         dims = None if metrics or set(labels) == {""} else list(labels)
-        plan = make_plan(task, dims, metrics, None, model, task_file, fast=fast)
-        down |= {column.label for column in plan.columns if not column.about.higher_is_better}
-        result = score(data, task, dims=dims, metrics=metrics, columns=columns, model=model, task_file=task_file,
-                       fast=fast, skip_bad=skip_bad, cache=cache)  # fmt: skip
+        options = Options(task, dims, metrics, columns, model, task_file, fast, None, skip_bad, cache)
+        down |= {column.label for column in make_plan(options).columns if not column.about.higher_is_better}
+        result = score_with(options, data)
         rows = of_result(result, labels, str(data) if isinstance(data, str | Path) else "the data")
         signatures = dict(result.signatures)
     else:

@@ -6,11 +6,12 @@ import pytest
 
 from quintet import _api as api
 from quintet.core.metric import Metric
+from quintet.core.options import Options
 from quintet.errors import InputError
 
 
 def metric_of(name: str, model: str | None) -> Metric:
-    return api.make_plan(None, None, [name], None, model).columns[0].metric
+    return api.make_plan(Options(metrics=[name], model=model)).columns[0].metric
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,6 @@ def test_a_model_that_nothing_looks_at_is_refused() -> None:
     with pytest.raises(
         InputError, match="--model dir:x changes nothing: no model is looked at by rouge-1 and im2-dist"
     ):
-        api.make_plan(None, None, ["rouge-1", "im2-dist"], None, "dir:x")
-    mixed = api.make_plan(None, None, ["rouge-1", "ctc-consistency"], None, "dir:x")
+        api.make_plan(Options(metrics=["rouge-1", "im2-dist"], model="dir:x"))
+    mixed = api.make_plan(Options(metrics=["rouge-1", "ctc-consistency"], model="dir:x"))
     assert mixed.columns[1].metric.parameters["model"] == "dir:x"

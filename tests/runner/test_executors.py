@@ -15,6 +15,7 @@ from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.item import Item, Scored
 from quintet.core.metric import Metric, Row
+from quintet.core.options import Options
 from quintet.core.score import Score
 from quintet.errors import InputError, MissingExtra, MissingField, QuintetError, UnknownName
 from quintet.metrics import metrics as registry
@@ -93,7 +94,7 @@ def test_workers_give_what_one_process_gives_and_all_of_them_work(tmp_path: Path
 
 def test_the_real_carrier_gives_equal_rows_with_evidence() -> None:
     metrics = ["bertscore-f:model=fake:embedder", "gruen-redundancy", "ctc-consistency:model=fake:embedder"]
-    plan = api.make_plan(None, None, metrics, None)
+    plan = api.make_plan(Options(metrics=metrics))
     texts = [f"The dog ran home {n % 7} times. Then it slept." for n in range(30)]
     rows = [Item(Example(t, source=f"A dog ran. {t}", references=(t[::-1], t), id=t)) for t in texts]
     alone, shared = (

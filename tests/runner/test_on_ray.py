@@ -13,6 +13,7 @@ from killing import command, stored, write_rows
 
 from quintet import _api as api
 from quintet.core.item import Scored
+from quintet.core.options import Options
 from quintet.errors import InputError, MissingExtra, ModelError, UnknownName
 from quintet.io.items import open_items
 from quintet.runner import on_ray
@@ -65,7 +66,7 @@ def cluster() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Plan, list[Scored]]:
     file = write_rows(tmp_path_factory.mktemp("ray") / "in.jsonl", 2600)
-    plan = api.make_plan(None, None, METRICS, None)
+    plan = api.make_plan(Options(metrics=METRICS))
     return file, plan, list(scored(file, plan))
 
 
@@ -91,7 +92,7 @@ def test_errors_come_back_from_the_cluster(cluster: Any) -> None:
     from quintet.core.example import Example
     from quintet.core.item import Item
 
-    plan = api.make_plan(None, None, "bertscore-f:model=fake:masked-lm", None)
+    plan = api.make_plan(Options(metrics="bertscore-f:model=fake:masked-lm"))
     items = [Item(Example("a", references=("b",)))]
     with pytest.raises(ModelError, match="is a model for the role masked-lm"):
         list(api.stream(plan, items, api.open_store(False), executor=api.open_executor(1, "ray")))

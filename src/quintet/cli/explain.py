@@ -13,6 +13,7 @@ from quintet import _api as api
 from quintet.cli import options, screen
 from quintet.core.blend import ADDS
 from quintet.core.item import Item, Scored
+from quintet.core.options import Options
 from quintet.core.score import Score, Span
 from quintet.errors import InputError, UnknownName
 from quintet.runner.plan import Plan
@@ -52,9 +53,8 @@ def explain(
         raise InputError("both --id and --row were given", file, "give one of them")
     with open_items(file, input_format, task, columns, skip_bad=True) as items:
         screen.say_columns(items.columns.line())
-        plan = api.make_plan(
-            task, options.names(dims), metric, items.present, model, task_file, fast=fast, calibration=calibration
-        )
+        asked = Options(task, options.names(dims), metric, columns, model, task_file, fast, calibration)
+        plan = api.make_plan(asked, items.present)
         chosen = _by_id(items, id, file) if id is not None else _by_row(items, row, file)
     with closing(api.open_store(options.cache_choice(cache, no_cache))) as store:
         (scored,) = api.stream(plan, [chosen], store)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
@@ -13,6 +13,7 @@ from quintet.cli import options
 from quintet.cli.history import record_result, what_of
 from quintet.cli.spent import spent
 from quintet.cli.verdicts import FORMATS
+from quintet.core.options import Options
 from quintet.errors import InputError, UnknownName
 from quintet.io.atomic import Target
 from quintet.io.runs import is_run
@@ -121,20 +122,19 @@ def gate(
     if not limits:
         raise InputError("no limit was given", todo="give --min, --max or --max-drop DIMENSION=NUMBER")
     dims = list(dict.fromkeys(limit.dimension for limit in limits if limit.kind != "max-flag"))
-    scoring = _Scoring(
-        task, metric, columns, model, task_file, skip_bad, options.cache_choice(cache, no_cache), calibration, fast
-    )
+    kept = options.cache_choice(cache, no_cache)
+    asked = Options(task, None, metric, columns, model, task_file, fast, calibration, skip_bad, kept)
     drops = list(dict.fromkeys(limit.dimension for limit in limits if limit.kind == "max-drop"))
     if drops and baseline is None:
         raise InputError("a drop needs a baseline to drop from", "--max-drop", "give --baseline OLD.jsonl")
     if baseline is not None and not drops:
         raise InputError("a baseline was given but no drop is limited", "--baseline", "give --max-drop too")
-    subject = scoring.subject(file, dims)
-    before = None if baseline is None else scoring.subject(baseline, drops, as_it_stands=scored_baseline)
+    subject = _subject(file, asked, dims)
+    before = None if baseline is None else _subject(baseline, asked, drops, scored_baseline)
     for name in options.names(lower_is_better) or ():
         if name not in dims:
             raise UnknownName("dimension in --lower-is-better", name, dims)
-    down = {*(options.names(lower_is_better) or ()), *scoring.lower_is_better(dims)}
+    down = {*(options.names(lower_is_better) or ()), *_lower_is_better(asked, dims)}
     verdict = judge(subject, limits, before, Rules(down, alpha, show, near, skip_bad, common_only, exclude_unsure))
     typer.echo(FORMATS[format](verdict, file))
     for name, path in written.items():
@@ -163,53 +163,20 @@ def _put(path: str, text: str) -> None:
         target.abandon()
 
 
-@dataclass(frozen=True)
-class _Scoring:
-    task: str | None
-    metrics: list[str] | None
-    columns: str | None
-    model: str | None
-    task_file: str | None
-    skip_bad: bool
-    cache: bool | str
-    calibration: str | None
-    fast: bool
+def _subject(path: str, asked: Options, dims: Sequence[str], as_it_stands: bool = False) -> Subject:
+    from quintet.stats.gate import calibrated_subject, scored_file, scored_now
 
-    def subject(self, path: str, dims: Sequence[str], as_it_stands: bool = False) -> Subject:
-        from quintet.stats.gate import calibrated_subject, scored_file, scored_now
+    if as_it_stands or is_run(path) or not asked.scores:
+        # A baseline taken as it stands is on the scale of its own making.
+        plain = asked.calibration is None or as_it_stands or is_run(path)
+        return scored_file(path, dims) if plain else calibrated_subject(path, dims, str(asked.calibration))
+    result = api.score_with(replace(asked, dims=None if asked.metrics else dims or None), path)
+    if asked.cache is not False:
+        record_result(result, what_of(asked.task, asked.metrics), [path], asked.cache)
+    return scored_now(result, path, dims)
 
-        if as_it_stands or is_run(path) or not (self.task or self.metrics):
-            # A baseline taken as it stands is on the scale of its own making.
-            plain = self.calibration is None or as_it_stands or is_run(path)
-            return scored_file(path, dims) if plain else calibrated_subject(path, dims, str(self.calibration))
-        result = api.score(
-            path,
-            self.task,
-            dims=None if self.metrics else dims or None,
-            metrics=self.metrics,
-            columns=self.columns,
-            model=self.model,
-            task_file=self.task_file,
-            fast=self.fast,
-            calibration=self.calibration,
-            skip_bad=self.skip_bad,
-            cache=self.cache,
-        )
-        if self.cache is not False:
-            record_result(result, what_of(self.task, self.metrics), [path], self.cache)
-        return scored_now(result, path, dims)
 
-    def lower_is_better(self, dims: Sequence[str]) -> set[str]:
-        if not (self.task or self.metrics):
-            return set()
-        plan = api.make_plan(
-            self.task,
-            dims,
-            self.metrics,
-            None,
-            self.model,
-            self.task_file,
-            fast=self.fast,
-            calibration=self.calibration,
-        )
-        return {c.label for c in plan.columns if not c.about.higher_is_better}
+def _lower_is_better(asked: Options, dims: Sequence[str]) -> set[str]:
+    if not asked.scores:
+        return set()
+    return {c.label for c in api.make_plan(replace(asked, dims=dims)).columns if not c.about.higher_is_better}

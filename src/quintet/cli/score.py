@@ -19,6 +19,7 @@ from quintet.cli.history import Recorder, what_of
 from quintet.cli.spent import spent
 from quintet.cli.summary import Summary
 from quintet.core.item import Scored
+from quintet.core.options import Options
 from quintet.core.result import flat_row, row_layout
 from quintet.core.sessions import Sessions
 from quintet.errors import InputError, UnknownName
@@ -118,9 +119,8 @@ def score(
     with _opened(paths, text, input_format, task, columns, skip_bad, limit) as items:
         if text is None:
             screen.say_columns(items.line())
-        plan = api.make_plan(
-            task, options.names(dims), metric, items.present, model, task_file, fast=fast, calibration=calibration
-        )
+        asked = Options(task, options.names(dims), metric, columns, model, task_file, fast, calibration)
+        plan = api.make_plan(asked, items.present)
         tally, summary, shown = Tally(), Summary(plan), list[Scored]()
         sessions = _sessions(plan) if task in TASKS else None
         if sessions is None and sessions_out is not None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from quintet import _api as api
+from quintet.core.options import Options
 from quintet.core.result import Result, row_layout
 from quintet.errors import InputError
 
@@ -15,31 +15,12 @@ _one_at_a_time = threading.Lock()
 """MLflow and Inspect ask from many threads; passes over texts are shared and dropped between runs."""
 
 
-@dataclass(frozen=True)
-class Chosen:
-    """A task (all its dimensions or those in `dims`) or metrics, as `quintet.score` takes them."""
-
-    task: str | None = None
-    dims: tuple[str, ...] | None = None
-    metrics: tuple[str, ...] | None = None
-    columns: str | None = None
-    """output=summary,source=article"""
-    model: str | None = None
-    skip_bad: bool = False
-    cache: bool | str = True
+class Chosen(Options):
+    """Used from many threads."""
 
     def score(self, data: Any) -> Result:
         with _one_at_a_time:
-            return api.score(
-                data,
-                self.task,
-                dims=self.dims,
-                metrics=self.metrics,
-                columns=self.columns,
-                model=self.model,
-                skip_bad=self.skip_bad,
-                cache=self.cache,
-            )
+            return api.score_with(self, data)
 
 
 def choose(
@@ -54,10 +35,7 @@ def choose(
 ) -> Chosen:
     if task is None and not metrics:
         raise InputError("neither a task nor a metric was named", todo="give task=… or metrics=…")
-    written = (
-        ",".join(f"{field}={name}" for field, name in columns.items()) if isinstance(columns, Mapping) else columns
-    )
-    return Chosen(task, _names(dims), _names(metrics), written, model, skip_bad, cache)
+    return Chosen(task, dims, metrics, columns, model, skip_bad=skip_bad, cache=cache)
 
 
 def score_columns(result: Result, given: Sequence[str]) -> dict[str, list[float | None]]:
@@ -75,9 +53,3 @@ def row_of(output: str, **given: Any) -> dict[str, Any]:
         elif value is not None:
             row[name] = value
     return {**row, "output": output}
-
-
-def _names(given: Sequence[str] | str | None) -> tuple[str, ...] | None:
-    if given is None:
-        return None
-    return (given,) if isinstance(given, str) else tuple(given)

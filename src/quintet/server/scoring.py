@@ -11,6 +11,7 @@ from typing import Any, cast
 from quintet import _api as api
 from quintet.core.example import Example
 from quintet.core.item import Item, Scored
+from quintet.core.options import Options
 from quintet.errors import UserError
 from quintet.runner.plan import Plan, by_metric, leaves
 from quintet.runner.store import NoStore
@@ -50,9 +51,8 @@ class Scorer:
 
     def _plan(self, choice: Choice) -> Plan:
         if choice not in self._plans:
-            self._plans[choice] = api.make_plan(
-                choice.task, choice.dimensions, list(choice.metrics), choice.present, choice.model, fast=choice.fast
-            )
+            asked = Options(choice.task, choice.dimensions, choice.metrics, model=choice.model, fast=choice.fast)
+            self._plans[choice] = api.make_plan(asked, choice.present)
             if len(self._plans) > KEPT_PLANS:
                 self._plans.popitem(last=False)
         self._plans.move_to_end(choice)

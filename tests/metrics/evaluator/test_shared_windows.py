@@ -14,6 +14,7 @@ from tiny_judges import PlainEvaluator
 from quintet import _api as api
 from quintet.core.example import Example
 from quintet.core.item import Item
+from quintet.core.options import Options
 from quintet.metrics.evaluator.judged_alone import Acceptability
 from quintet.metrics.evaluator.judged_beside import DocumentFit
 from quintet.metrics.evaluator.judged_support import Support
@@ -41,7 +42,7 @@ def tiny_windows(monkeypatch):
 
 def table(spec, examples):
     metrics = [DocumentFit(model=spec), Support(model=spec, best=0), Acceptability(model=spec)]
-    plan = api.make_plan(None, None, metrics, None)
+    plan = api.make_plan(Options(metrics=metrics))
     rows = api.stream(plan, [Item(e) for e in examples], api.open_store(False))
     return [{label: (score.value, score.spans) for label, score in row.scores.items()} for row in rows]
 
