@@ -15,7 +15,7 @@ from quintet.cli.spent import spent
 from quintet.cli.verdicts import FORMATS
 from quintet.core.options import Options
 from quintet.errors import InputError, UnknownName
-from quintet.io.atomic import Target
+from quintet.io.atomic import Target, refuse_same
 from quintet.io.runs import is_run
 
 if TYPE_CHECKING:
@@ -114,6 +114,9 @@ def gate(
     if not 0.0 < alpha < 1.0:
         raise InputError(f"alpha is {alpha:g}", "--alpha", "give a number between 0 and 1")
     written = dict(_written(pair) for pair in write or ())
+    refuse_same(
+        {f"--write {name}": path for name, path in written.items()}, {"the input": file, "--baseline": baseline}
+    )
     given = {
         "min": min, "max": max, "max-drop": max_drop,
         "min-share": min_share, "min-worst": min_worst, "max-flag": max_flag,

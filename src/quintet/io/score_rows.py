@@ -65,7 +65,8 @@ def _systems_of(path: str, dims: Sequence[str] | None) -> list[tuple[str, list[s
 def _wanted(dims: Sequence[str] | None, shared: set[str], columns: set[str], where: str) -> list[str]:
     if not dims:
         if not shared:
-            raise InputError("no column of scores that all systems have", where, "name one with --dims")
+            todo = "name one with --dims, or pass --task to score texts now"
+            raise InputError("no column of scores that all systems have", where, todo)
         return sorted(shared)
     for name in dims:
         if name not in shared:

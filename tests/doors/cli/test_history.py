@@ -98,3 +98,12 @@ def test_a_store_of_a_newer_quintet_or_of_others_is_left_alone(tmp_path: Path) -
     other.close()
     scored(tmp_path, CLEAN)
     one_line(quintet("history", cwd=tmp_path), "a database, but not one of runs")
+
+
+def test_files_of_texts_are_compared_once_a_task_or_metric_is_named(tmp_path: Path) -> None:
+    old, new = write_jsonl(tmp_path / "old.jsonl", CLEAN), write_jsonl(tmp_path / "new.jsonl", REPEATED)
+    one_line(quintet("compare", old, new, cwd=tmp_path), "no column of scores", "pass --task to score texts now")
+    run = quintet("compare", new, old, *METRIC, "-f", "json", cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert "-0.4" in run.stdout
+    one_line(quintet("compare", new, *METRIC, cwd=tmp_path), "one file to score")
