@@ -10,7 +10,7 @@ DOORS = {"cli", "server", "report", "integrations"}
 LEVELS = [
     DOORS,
     {"reproduce"},
-    {"_saved"},
+    {"_saved", "_prefer"},
     {"_api", "_claims"},
     {"stats", "runner"},
     {"metrics"},

@@ -13,6 +13,8 @@ from quintet._api import score as score
 from quintet._api import score_text as score_text
 from quintet._claims import Claim as Claim
 from quintet._claims import claims as claims
+from quintet._prefer import Preferences as Preferences
+from quintet._prefer import prefer as prefer
 from quintet._saved import compare as compare
 from quintet._saved import read_scored as read_scored
 from quintet._version import __version__ as __version__

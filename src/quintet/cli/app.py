@@ -23,6 +23,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("quintet.cli.report:report", "The page of a scored file: charts and evidence."),
     "claims": ("quintet.cli.claims:claims", "What each output claims, and whether its source supports it."),
     "compare": ("quintet.cli.compare:compare", "Which of two or more systems is better, with tests."),
+    "prefer": ("quintet.cli.prefer:prefer", "Which of two outputs is better, and how surely."),
     "corpus": ("quintet.cli.corpus:corpus", "BLEU, chrF and TER of whole files, with paired tests."),
     "history": ("quintet.cli.history:history", "The runs of this machine, and how a dimension went."),
     "show": ("quintet.cli.history:show", "One run: its scores, files and commit."),

@@ -1,0 +1,180 @@
+"""`quintet.prefer`: which of two outputs is better, or which of several systems."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quintet import _api as api
+from quintet.core.result import Result
+from quintet.errors import InputError
+from quintet.io.columns import parse_columns
+from quintet.io.dialects import pair_of
+from quintet.io.records import Record
+from quintet.io.score_rows import scores_by_system
+from quintet.io.sources import rows_from_python
+from quintet.io.tables import open_table
+from quintet.io.values import is_messages, plain
+from quintet.stats.preference import OVERALL, Preference, Scale, Table, bradley_terry, differences, preferences
+
+
+@dataclass(frozen=True)
+class Preferences:
+    """What `quintet.prefer` gives.
+
+    >>> rows = [{"id": "1", "output": "a b", "references": ["a b c"]}]
+    >>> found = quintet.prefer(rows, [{**rows[0], "output": "x"}], metrics="rouge-1", cache=False)
+    >>> found.better
+    'A'
+    """
+
+    pairs: tuple[Preference, ...]
+    """By dimension and pair of systems; `overall` where there is more than one dimension."""
+    rows: tuple[Mapping[str, Any], ...]
+    """Of the first two systems: by item, P(first better), P(tie) and P(second better) of each dimension."""
+    strengths: Mapping[str, float]
+    """Bradley-Terry, over all pairs of systems; they sum to one."""
+
+    def __getitem__(self, dimension: str) -> Preference:
+        """The first pair of systems on one dimension."""
+        return next(pair for pair in self.pairs if pair.dimension == dimension)
+
+    @property
+    def better(self) -> str:
+        """The strongest system."""
+        return max(self.strengths, key=lambda name: self.strengths[name])
+
+
+def prefer(
+    *systems: Any,
+    task: str | None = None,
+    names: Sequence[str] | None = None,
+    dims: Sequence[str] | str | None = None,
+    metrics: Sequence[Any] | str | None = None,
+    columns: Any = None,
+    model: str | None = None,
+    fast: bool = False,
+    slope: float = Scale().slope,
+    threshold: float = Scale().threshold,
+    cache: bool | str | Path = True,
+) -> Preferences:
+    """Which system's outputs are better, per dimension and overall, with a probability for each item.
+
+    `systems`: files, lists of rows or Results, one per system, matched by id; or one file of `chosen` and `rejected`.
+    Scored files and Results need no task.
+
+    >>> rows = [{"id": "1", "output": "a b", "references": ["a b c"]}]
+    >>> found = quintet.prefer(rows, [{**rows[0], "output": "x"}], metrics="rouge-1", cache=False)
+    >>> round(found["rouge-1"].first, 1)
+    0.9
+    """
+    options = {"dims": dims, "metrics": metrics, "model": model, "fast": fast, "cache": cache}
+    pair = _pair(systems[0], columns) if len(systems) == 1 else None
+    if pair is not None:
+        given = [api.score(systems[0], task, columns=one, **options) for one in pair[:2]]  # type: ignore[arg-type]
+        tables = dict(zip(names or pair[2], map(_table, given), strict=True))
+    elif len(systems) == 1:
+        tables = _of_one_file(api.score(systems[0], task, columns=columns, **options))  # type: ignore[arg-type]
+    else:
+        tables = _tables(systems, names, task, columns, options)
+    if len(tables) < 2:
+        raise InputError("one system", todo="give two files or more, or one with systems, or chosen and rejected")
+    scale = Scale(slope, threshold)
+    pairs = [
+        found
+        for one, two in itertools.combinations(tables, 2)
+        for found in preferences(tables[one], tables[two], (one, two), scale)
+    ]
+    if not pairs:
+        raise InputError("no item has scores of both", todo="rows are matched by id: give the same ids in both files")
+    first, second, *_ = tables
+    return Preferences(
+        tuple(pairs), tuple(_rows(tables[first], tables[second], scale)), _strengths(list(tables), pairs)
+    )
+
+
+def _tables(
+    systems: Sequence[Any], names: Sequence[str] | None, task: str | None, columns: Any, options: Mapping[str, Any]
+) -> dict[str, Table]:
+    found: dict[str, Table] = {}
+    for number, system in enumerate(systems):
+        is_file = isinstance(system, str | Path)
+        name = names[number] if names else Path(system).name.partition(".")[0] if is_file else "ABCDEFGH"[number % 8]
+        name = name if name not in found else f"{name} {number + 1}"
+        if isinstance(system, Result):
+            found[name] = _table(system)
+        elif is_file and task is None and not options["metrics"]:
+            dims = options["dims"]
+            wanted = [dims] if isinstance(dims, str) else dims
+            ((_, ids, values),) = scores_by_system([str(system), str(system)], wanted)[:1]
+            found[name] = {label: dict(zip(ids, column, strict=True)) for label, column in values.items()}
+        else:
+            found[name] = _table(api.score(system, task, columns=columns, **options))
+    return found
+
+
+def _table(result: Result) -> Table:
+    ids = [row.item.example.id if row.item.example else "" for row in result.rows]
+    return {
+        label: {at: value if column.higher_is_better else -value for at, value in zip(ids, result[label], strict=True)}
+        for label, column in result.columns.items()
+    }
+
+
+def _of_one_file(result: Result) -> dict[str, Table]:
+    """The systems of one file; what shares a group (a document, a question) is one item."""
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for row in result.rows:
+        example = row.item.example
+        if example is None or example.system is None:
+            continue
+        for label, column in result.columns.items():
+            value = row.scores[label].value if column.higher_is_better else -row.scores[label].value
+            found.setdefault(example.system, {}).setdefault(label, {})[example.group or example.id] = value
+    return dict(found)
+
+
+def _pair(data: Any, columns: Any) -> tuple[dict[str, Any], dict[str, Any], tuple[str, str]] | None:
+    """The columns of the two outputs; where they are whole conversations, the reply and what stands before it."""
+    settled = {field: list(found) for field, found in parse_columns(columns).items()}
+    if isinstance(data, Result):
+        return None
+    with open_table(data) if isinstance(data, str | Path) else rows_from_python(data) as table:
+        pair = pair_of(table.columns)
+        row = next((record.values for record in table if isinstance(record, Record)), {})
+    if pair is None:
+        return None
+
+    def own(name: str) -> dict[str, Any]:
+        parts = {"output": "reply", "history": "turns", "question": "asked"}
+        talk = is_messages(plain(row.get(name)))
+        return {**({f: f"{name}:{part}" for f, part in parts.items()} if talk else {"output": name}), **settled}
+
+    return own(pair[0]), own(pair[1]), pair
+
+
+def _rows(first: Table, second: Table, scale: Scale) -> Iterable[Mapping[str, Any]]:
+    found = differences(first, second)
+    for at in dict.fromkeys(at for values in found.values() for at in values):
+        row: dict[str, Any] = {"id": at}
+        for name, values in found.items():
+            chances = scale.chances(values.get(at, math.nan))
+            for kind, chance in zip(("first", "tie", "second"), chances, strict=True):
+                row[f"{name}.{kind}"] = None if math.isnan(chance) else round(chance, 4)
+        yield row
+
+
+def _strengths(names: Sequence[str], pairs: Sequence[Preference]) -> dict[str, float]:
+    whole = [pair for pair in pairs if pair.dimension == OVERALL] or pairs
+    wins = np.zeros((len(names), len(names)))
+    for pair in whole:
+        one, two = names.index(pair.first_name), names.index(pair.second_name)
+        wins[one, two] += pair.n * pair.win_rate
+        wins[two, one] += pair.n * (1.0 - pair.win_rate)
+    return dict(zip(names, map(float, bradley_terry(wins)), strict=True))

@@ -1,0 +1,95 @@
+"""Preference: order never matters, ties, strengths of many systems, files of pairs and of systems."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import quintet
+from quintet.cli import main
+from quintet.stats.preference import OVERALL, Scale, bradley_terry
+
+ROWS = {
+    "good": [
+        {"id": str(k), "output": f"the cat {k} sat here", "references": [f"the cat {k} sat here"]} for k in range(6)
+    ],
+    "bad": [{"id": str(k), "output": "dogs", "references": [f"the cat {k} sat here"]} for k in range(6)],
+    "mid": [{"id": str(k), "output": f"the cat {k}", "references": [f"the cat {k} sat here"]} for k in range(6)],
+}
+METRICS = ["rouge-1", "rouge-l"]
+
+
+@pytest.mark.parametrize("difference", [-1.0, -0.1, 0.0, 0.3, 2.0])
+def test_chances_sum_to_one_and_turn_with_the_order(difference: float) -> None:
+    first, tie, second = Scale().chances(difference)
+    assert first + tie + second == pytest.approx(1.0)
+    assert min(first, tie, second) > 0
+    assert Scale().chances(-difference) == pytest.approx((second, tie, first))
+
+
+def test_the_order_of_the_systems_changes_nothing() -> None:
+    one = quintet.prefer(ROWS["good"], ROWS["mid"], metrics=METRICS, cache=False)
+    two = quintet.prefer(ROWS["mid"], ROWS["good"], metrics=METRICS, cache=False)
+    for dimension in (*METRICS, OVERALL):
+        here, there = one[dimension], two[dimension]
+        assert (here.first, here.tie, here.second) == pytest.approx((there.second, there.tie, there.first))
+        assert here.win_rate == pytest.approx(1 - there.win_rate)
+    assert (one.better, two.better) == ("A", "B")
+
+
+def test_equal_outputs_are_even() -> None:
+    found = quintet.prefer(ROWS["good"], ROWS["good"], metrics="rouge-1", cache=False)["rouge-1"]
+    assert found.first == found.second
+    assert found.win_rate == pytest.approx(0.5)
+
+
+def test_strengths_of_several_systems() -> None:
+    found = quintet.prefer(*ROWS.values(), names=list(ROWS), metrics=METRICS, cache=False)
+    assert sorted(found.strengths, key=lambda name: -found.strengths[name]) == ["good", "mid", "bad"]
+    assert sum(found.strengths.values()) == pytest.approx(1.0)
+    assert len(found.pairs) == 9
+
+
+def test_bradley_terry_finds_the_strengths_that_made_the_wins() -> None:
+    true = np.array([0.6, 0.3, 0.1])
+    wins = 1e6 * true[:, None] / (true[:, None] + true[None, :])
+    np.fill_diagonal(wins, 0.0)
+    assert bradley_terry(wins) == pytest.approx(true, abs=1e-3)
+    assert bradley_terry(np.array([[0.0, 5.0], [0.0, 0.0]])).min() > 0
+
+
+def test_a_file_of_pairs_and_one_of_systems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pairs = [{"id": str(k), "chosen": "the cat sat", "rejected": "dogs", "reference": "the cat sat"} for k in range(3)]
+    talks = [
+        {"id": "1", **{n: [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": t}] for n, t in
+                       (("chosen", "the cat sat"), ("rejected", "dogs"))}, "reference": "the cat sat"}
+    ]  # fmt: skip
+    for rows in (pairs, talks):
+        found = quintet.prefer(rows, metrics="rouge-1", cache=False)
+        assert (found.better, found["rouge-1"].first > 0.8) == ("chosen", True)
+    file = tmp_path / "systems.jsonl"
+    mixed = [{**row, "doc_id": row["id"], "system": name} for name in ("good", "bad") for row in ROWS[name]]
+    file.write_text("".join(json.dumps(row) + "\n" for row in mixed), encoding="utf-8")
+    out = tmp_path / "rows.csv"
+    with pytest.raises(SystemExit) as done:
+        main(["prefer", str(file), "--metric", "rouge-1", "--no-cache", "--out", str(out)])
+    assert done.value.code == 0
+    shown = capsys.readouterr().out
+    assert "good" in shown
+    assert out.read_text(encoding="utf-8").startswith("id,rouge-1.first,rouge-1.tie,rouge-1.second")
+
+
+def test_scored_files_need_no_task(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, value in (("one", 0.9), ("two", 0.4)):
+        rows = "".join(json.dumps({"id": str(k), "consistency": value}) + "\n" for k in range(4))
+        (tmp_path / f"{name}.jsonl").write_text(rows, encoding="utf-8")
+    with pytest.raises(SystemExit) as done:
+        main(["prefer", str(tmp_path / "one.jsonl"), str(tmp_path / "two.jsonl"), "--format", "json"])
+    assert done.value.code == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["strengths"]["one"] > found["strengths"]["two"]
+    with pytest.raises(quintet.InputError, match="one system"):
+        quintet.prefer([{"id": "1", "output": "a", "reference": "b"}], metrics="rouge-1", cache=False)
