@@ -18,7 +18,7 @@ Files = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE",
-        help="Scored files, texts with --task, or kept runs (@-1), one per system (NAME=FILE); or one with all systems.",
+        help="Scored files, texts with --task, or kept runs (@-1), one per system (NAME=FILE); or one with all.",
     ),
 ]
 Format = Annotated[str, typer.Option("--format", "-f", metavar="NAME", help="text, markdown, latex, csv or json.")]

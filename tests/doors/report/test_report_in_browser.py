@@ -73,6 +73,7 @@ def test_filter_by_word_system_range_and_notes(open_page: Open, small: Path) -> 
     assert one(page, "#count").text == "120 examples"
     one(page, "#system option[value='2']").click()
     assert {cell.text for cell in all_of(page, "#table td.system")} == {"tiny-lm"}
+    one(page, "#dimension option[value='0']").click()
     one(page, "#from").send_keys("0.4")
     one(page, "#to").send_keys("0.7")
     values = column(page, 4)
@@ -98,6 +99,7 @@ def test_hover_shows_what_supports_a_word(open_page: Open, small: Path) -> None:
     from selenium.webdriver.common.action_chains import ActionChains
 
     page = open_page(small)
+    all_of(page, "#ends-tabs [role=tab]")[0].click()
     one(page, "#ends-lists .item").click()
     word = one(page, "dialog .output .ev.weak")
     ActionChains(page).move_to_element(word).perform()
@@ -125,6 +127,7 @@ def test_everything_by_keyboard(open_page: Open, small: Path) -> None:
     press(page, Keys.ENTER)
     assert page.execute_script("return document.querySelector('dialog').open")
     title = one(page, "#example-title").text
+    all_of(page, "dialog [role=tab]")[0].click()
     page.execute_script("document.querySelector('dialog [role=tab]').focus()")
     press(page, Keys.TAB)
     assert page.execute_script("return document.activeElement.classList.contains('ev')")
@@ -288,6 +291,26 @@ def test_a_link_leads_to_an_example(open_page: Open, small: Path, browser: Any) 
     browser.get(small.as_uri() + "#example-7")
     wait(browser, "return document.documentElement.dataset.ready === 'yes'")
     assert "row 7" in one(browser, "dialog .example-head").text
+
+
+def test_the_address_can_be_followed_on_the_open_page(open_page: Open, small: Path) -> None:
+    page = open_page(small)
+    page.execute_script("location.hash = '#example-9'")
+    wait(page, "return document.querySelector('dialog').open")
+    assert "row 9" in one(page, "dialog .example-head").text
+    page.execute_script("location.hash = '#summary'")
+    wait(page, "return !document.querySelector('dialog').open")
+
+
+def test_it_opens_at_the_worst_dimension(open_page: Open, tmp_path: Path) -> None:
+    labels = [column.label for column in report_rows.plan().columns]
+    values = dict.fromkeys(labels, 0.9) | {labels[1]: 0.1}
+    rows = [Scored(Item(Example("a b", "a", id=str(k))), {n: Score(v) for n, v in values.items()}) for k in range(3)]
+    write_report(tmp_path / "w.html", report_rows.plan(), rows)
+    page = open_page(tmp_path / "w.html")
+    assert one(page, "#ends-tabs [aria-selected=true]").text == labels[1]
+    one(page, "#table tbody tr").click()
+    assert one(page, "dialog [role=tab][aria-selected=true] span").text == labels[1]
 
 
 def test_print_shows_all_and_no_controls(open_page: Open, small: Path) -> None:
