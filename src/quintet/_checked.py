@@ -37,7 +37,9 @@ def in_words(problem: str) -> str:
     at = place[1].replace("[...]", ".*").strip(".") if place else ""
     if said.startswith("Expected") and len(types) == 2:
         return f"{at or 'it'} is {types[1]} instead of {types[0]}"
-    said = said[:1].lower() + said[1:].replace("Object", "it").replace("object", "it")
+    if "missing required field" in said:
+        return f"{at}.{types[0]} is missing" if at else f"{types[0]} is missing"
+    said = said[:1].lower() + said[1:]
     return f"{at}: {said}" if at else said
 
 

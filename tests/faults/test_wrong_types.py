@@ -218,7 +218,8 @@ def test_f16_a_hostile_server(body: str) -> None:
 def test_f16_words_for_types() -> None:
     assert in_words("Expected `str`, got `int` - at `$.a.b`") == "a.b is a whole number instead of a text"
     assert in_words("Expected `float | null`, got `str`") == "it is a text instead of a number or nothing"
-    assert "required field `x`" in in_words("Object missing required field `x`")
+    assert in_words("Object missing required field `x`") == "x is missing"
+    assert in_words("Object missing required field `x` - at `$.a`") == "a.x is missing"
 
 
 # F24

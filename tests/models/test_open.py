@@ -115,7 +115,7 @@ def test_broken_folders_are_named(tmp_path):
     with pytest.raises(ModelError, match=r"no model\.safetensors"):
         open_model(f"dir:{tmp_path}")
     (tmp_path / "model.toml").write_text("role = 'embedder'\n")
-    with pytest.raises(ModelError, match=r"incomplete.*name"):
+    with pytest.raises(ModelError, match="name is missing"):
         open_model(f"dir:{tmp_path}")
     (tmp_path / "model.toml").write_text("role = \n")
     with pytest.raises(ModelError, match="not TOML"):

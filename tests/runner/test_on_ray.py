@@ -1,7 +1,9 @@
 """A cluster of two nodes on this machine: same rows, also when a node is killed half way; Ray Data takes the scorer."""
 
+import json
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from itertools import islice
@@ -125,3 +127,26 @@ def test_the_command_writes_the_same_file_when_a_node_is_killed(
     assert 0 < before < stored(store) == 2 * 2600
     subprocess.run(command(file, tmp_path / "one.sqlite", tmp_path / "one.jsonl"), check=True, capture_output=True)
     assert (tmp_path / "ray.jsonl").read_bytes() == (tmp_path / "one.jsonl").read_bytes()
+
+
+def test_parts_outlive_a_node_and_the_driver(
+    cluster: Any, work: tuple[Path, Plan, list[Scored]], tmp_path: Path
+) -> None:
+    second, file, place = cluster.add_node(num_cpus=1), work[0], tmp_path / "out"
+    asked = ["score", str(file), "--metric", METRICS[0], "--metric", METRICS[1]]
+    on_cluster = [*asked, "--ray", "--engine", f"ray:{cluster.address}", "--out", str(place)]
+    first = subprocess.Popen([sys.executable, "-m", "quintet", *on_cluster], stdout=-3, stderr=-3)
+    while not list(place.glob("part-*")) and first.poll() is None:
+        time.sleep(0.05)
+    cluster.remove_node(second, allow_graceful=False)
+    first.kill()
+    first.wait()
+    assert not (place / "manifest.json").exists()
+    again = subprocess.run([sys.executable, "-m", "quintet", *on_cluster], capture_output=True, text=True, timeout=240)
+    assert again.returncode == 0, again.stderr
+    assert "2600 rows" in again.stdout
+    alone = tmp_path / "one.jsonl"
+    command = [sys.executable, "-m", "quintet", *asked, "--no-cache", "--out", str(alone)]
+    subprocess.run(command, check=True, capture_output=True)
+    told = json.loads((place / "manifest.json").read_text())
+    assert b"".join((place / part["name"]).read_bytes() for part in told["parts"]) == alone.read_bytes()

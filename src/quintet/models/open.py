@@ -146,12 +146,15 @@ an embedder, T5 the blanks around separators, layer 0 is the table of words."""
 WEIGHTS = ("*.safetensors", "config.json", "tokenizer.json", "*.npy")
 
 _opened: dict[tuple[str, str], Any] = {}
-_lock = threading.RLock()
+_opening: dict[tuple[str, str], threading.RLock] = {}
+_lock = threading.Lock()
 
 
 def open_model(spec: str, role: str = "embedder") -> Any:
     """The model behind `spec` in the given role (see `roles`); opened once per process."""
     with _lock:
+        own = _opening.setdefault((spec, role), threading.RLock())
+    with own:  # others may open other models meanwhile
         if (spec, role) not in _opened:
             _opened[spec, role] = _open(spec, role)
         return _opened[spec, role]

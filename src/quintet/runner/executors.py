@@ -39,6 +39,13 @@ def nothing() -> None:
     """What is done between chunks where no model remembers."""
 
 
+def open_all(metrics: Sequence[Metric]) -> None:
+    """Opens the models of several metrics side by side: most of it is done by libraries that let go of Python."""
+    with ThreadPoolExecutor(max(1, min(len(metrics), _cores())), thread_name_prefix="quintet-opening") as pool:
+        for opening in [pool.submit(metric.prepare) for metric in metrics]:
+            opening.result()
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """What every worker of a run is told once."""
@@ -48,8 +55,7 @@ class Job:
     """Drops what models remember, so that a chunk is scored alike whatever was scored before it."""
 
     def prepare(self) -> None:
-        for metric in self.metrics:
-            metric.prepare()
+        open_all(self.metrics)
 
     def do(self, work: Work) -> Answer:
         try:

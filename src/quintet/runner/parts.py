@@ -27,7 +27,7 @@ from quintet.errors import InputError
 from quintet.io.atomic import Target
 from quintet.io.cells import json_ready, json_text
 from quintet.io.remote import Folder, is_url
-from quintet.runner.executors import Executor, Pending, nothing
+from quintet.runner.executors import Executor, Pending, nothing, open_all
 from quintet.runner.plan import Column, by_metric, chunks, leaves
 from quintet.runner.run import run
 from quintet.runner.store import NoStore
@@ -60,8 +60,7 @@ class PartJob:
     between_chunks: Callable[[], None] = nothing
 
     def prepare(self) -> None:
-        for metric in leaves(by_metric(self.columns)):
-            metric.prepare()
+        open_all(leaves(by_metric(self.columns)))
 
     def do(self, work: Any) -> list[Any]:
         (number, items), folder = work, Folder(self.place)
