@@ -435,7 +435,7 @@ def score_benchmark(
             own = {dim: by_spec[one] for dim, one in asked.items() if one in by_spec}
             if own:
                 ids = next(iter(own.values())).ids
-                values = {dim: one.values for dim, one in own.items()}
+                values = {dim: np.asarray(one.values, dtype=float) for dim, one in own.items()}
                 found.append(Scores(spec, values, ids, {dim: str(one.signature) for dim, one in own.items()}))
         return found
     if any("table=set" in spec for spec in listed):

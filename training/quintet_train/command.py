@@ -33,6 +33,9 @@ Replay = Annotated[
 Drop = Annotated[
     str, typer.Option("--drop", metavar="KIND", help="UniEval's first stage without nli, sst, ling or qa (Table 6).")
 ]
+KeepAll = Annotated[
+    bool, typer.Option("--keep-all", help="Every checkpoint becomes a model in OUT/steps (CTC, Figure 7).")
+]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Start anew instead of resuming from the last checkpoint.")]
 
 
@@ -49,13 +52,14 @@ def train(
     order: Order = "",
     replay: Replay = None,
     drop: Drop = "",
+    keep_all: KeepAll = False,
 ) -> None:
     """Trains a model by RECIPE; a stopped run goes on from its last checkpoint."""
     from quintet_train.recipe import Variation
     from quintet_train.run import run_recipe
 
     dimensions = tuple(name.strip() for name in order.split(",") if name.strip())
-    variation = Variation(strategy, dimensions, replay, drop)
+    variation = Variation(strategy, dimensions, replay, keep_all, drop)
 
     def progress(stage: str, step: int, steps: int, figures: Mapping[str, float]) -> None:
         if step == steps or step % max(1, steps // 20) == 0:

@@ -115,6 +115,8 @@ class Plan:
     """Stop after so many evaluations without a better one; 0 for never."""
     keep: str = "score"
     """The dev figure that chooses the weights kept; "last" keeps the last."""
+    keep_all: bool = False
+    """Every checkpoint stays and becomes a model of its own: how a figure moves with training (CTC, Figure 7)."""
     precision: str = "auto"
     """auto: bf16 on a GPU that has it, else fp32."""
     seed: int = 42
@@ -180,6 +182,7 @@ class Variation:
     order: tuple[str, ...] = ()
     """Of the dimensions, for continual learning."""
     replay: float | None = None
+    keep_all: bool = False
     drop: str = ""
     """A kind of intermediate task to leave out: nli, sst (opening sentences), ling or qa."""
 
@@ -215,7 +218,8 @@ def varied(recipe: Recipe, by: Variation) -> Recipe:
             raise InputError("it has no intermediate tasks", recipe.name, "drop tasks of unieval-intermediate")
         kept = [task for tasks in DROPPED.values() for task in tasks if task not in DROPPED[by.drop]]
         data = dataclasses.replace(data, options={**data.options, "tasks": kept})
-    return dataclasses.replace(recipe, data=data, continual=continual)
+    train = dataclasses.replace(recipe.train, keep_all=by.keep_all or recipe.train.keep_all)
+    return dataclasses.replace(recipe, data=data, continual=continual, train=train)
 
 
 def _table_of(path_or_name: str | Path) -> tuple[dict[str, Any], str]:

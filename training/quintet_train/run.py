@@ -85,6 +85,12 @@ def run_recipe(
         export_onnx(made, folder / "model.onnx")
         export.write_toml(folder, made, recipe, used, figures)
     curve.draw(sorted(target.rglob("log.jsonl")), target / "curve.png")
+    if recipe.train.keep_all:
+        from quintet_train.trainer import checkpoints, load_weights
+
+        for kept in checkpoints(target / "run"):
+            load_weights(made.network, kept / "model.safetensors")
+            export.save(target / "steps" / kept.name, made, recipe, used, {})
     return Trained(folder, recipe, len(items), steps, figures)
 
 

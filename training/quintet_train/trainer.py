@@ -247,7 +247,7 @@ class Trainer:
             (fresh / "state.json").write_text(json.dumps(plain, indent=1), encoding="utf-8")
         shutil.rmtree(root / name, ignore_errors=True)
         os.replace(fresh, root / name)
-        if not weights_only:
+        if not weights_only and not self.plan.keep_all:
             for old in _checkpoints(root)[:-2]:
                 shutil.rmtree(old)
 
@@ -318,6 +318,11 @@ class _Batches:
                 self._order = (epoch, item_order(size, epoch, self._plan.seed))
             out.append(self._order[1][place % size])
         return out
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    """Every checkpoint below a run's folder, in order."""
+    return sorted(path.parent for path in folder.rglob("state.json"))
 
 
 def _checkpoints(root: Path) -> list[Path]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from quintet.errors import InputError, UnknownName
@@ -89,3 +91,18 @@ def test_the_mean_of_a_dialogue_leaves_stop_words_out_as_the_sum_does() -> None:
     assert sums
     assert all(0 <= item.target <= 1 for item in means)
     assert max(item.target for item in sums) > 1
+
+
+def test_every_checkpoint_is_a_model(tmp_path: Path) -> None:
+    """CTC's Figure 7 follows an aligner through its training."""
+    pytest.importorskip("torch")
+    from quintet.models.open import open_model
+    from quintet_train.run import run_recipe
+
+    done = run_recipe("ctc-d", out=tmp_path, smoke=True, device="cpu", variation=Variation(keep_all=True))
+    steps = sorted((tmp_path / "steps").iterdir())
+    assert len(steps) >= 2
+    pair = [("the cat sat", "the cat")]
+    answers = [open_model(f"dir:{folder}", "token-tagger").tag(pair)[0].probabilities for folder in steps]
+    assert answers[0].tolist() != answers[-1].tolist()
+    assert done.folder == tmp_path / "model"

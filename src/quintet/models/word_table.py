@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import mmap
 import threading
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -94,7 +95,7 @@ class WordTable:
             raise ModelError(f"{self._path}: the line of {word!r} has not {self.width} numbers")
         return row
 
-    def embed_layers(self, texts: list[str], layers: tuple[int, ...], long: Long) -> list[Layers]:
+    def embed_layers(self, texts: Sequence[str], layers: tuple[int, ...], long: Long) -> list[Layers]:
         with self._lock:
             return [{0: self._one(text)} for text in texts]
 

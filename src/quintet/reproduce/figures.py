@@ -122,7 +122,7 @@ class Reproduction:
         yield from figures
 
     def _figure(self, paper: Paper, block: Block, row: Row, column: Column) -> tuple[float | str | None, str, str]:
-        measure = block.facts.get("measure")
+        measure = str(block.facts.get("measure", ""))
         if measure in MEASURES:
             mark = PROTOCOL if measure == "regression" else EQUAL
             return MEASURES[measure](self.benchmark, block, row, column), mark, ""

@@ -38,7 +38,7 @@ def dstc10(raw: RawFolder, name: str, variant: str) -> Rated:
 
 # IM2's categorical data (Jiang et al. 2022, Table 11): the sets above once more, one row per response and quality.
 
-IM2 = {
+IM2: dict[str, dict[str, tuple[str, ...]]] = {
     "nuf": {
         "dailydialog-zhao": ("grammar",),
         "persona-usr": ("Natural", "Understandable"),

@@ -55,8 +55,9 @@ def align_vectors(a: TokenVectors, b: TokenVectors, mean: NDArray[np.float32] | 
     if inner_a.unknown is not None and inner_a.unknown.sum() > len(inner_a) / 2:
         flags = (*flags, UNKNOWN_WORDS)
     clipped = np.clip(values, -1.0, 1.0)
-    found = inner_a.starts, inner_a.ends, clipped, support
-    return Alignment(a.text, *found, a.cut, b.cut, flags=flags, pieces=inner_a.pieces)
+    return Alignment(
+        a.text, inner_a.starts, inner_a.ends, clipped, support, a.cut, b.cut, flags=flags, pieces=inner_a.pieces
+    )
 
 
 def _part_strangers(cosines: NDArray[np.float32], a: TokenVectors, b: TokenVectors, start: int) -> None:

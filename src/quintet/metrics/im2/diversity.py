@@ -58,8 +58,8 @@ class NgramTable:
 
     def to_json(self) -> str:
         plain = {"n": self.n, "total": self.total, "distinct": self.distinct, "low": self.low, "high": self.high}
-        plain |= {"units": self.units} if self.units != "words" else {}
-        return json.dumps({**plain, "counts": dict(sorted(self.counts.items()))}, ensure_ascii=False)
+        units = {"units": self.units} if self.units != "words" else {}
+        return json.dumps({**plain, **units, "counts": dict(sorted(self.counts.items()))}, ensure_ascii=False)
 
 
 def word_units(text: str, n: int) -> list[str]:
