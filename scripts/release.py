@@ -1,4 +1,4 @@
-"""Makes README.md and pyproject.toml ready for the package index: whole addresses instead of OWNER and relative links.
+"""Makes README.md and the projects ready for the package index: whole addresses instead of OWNER and relative links.
 
     python scripts/release.py OWNER/REPOSITORY TAG
 
@@ -27,12 +27,11 @@ def whole_links(text: str, repository: str, tag: str) -> str:
 
 
 def main(repository: str, tag: str, root: Path = ROOT) -> None:
-    for name, change in {
-        "README.md": lambda text: whole_links(text, repository, tag),
-        "pyproject.toml": lambda text: text.replace("github.com/OWNER/quintet", f"github.com/{repository}"),
-    }.items():
-        path = root / name
-        path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
+    readme = root / "README.md"
+    readme.write_text(whole_links(readme.read_text(encoding="utf-8"), repository, tag), encoding="utf-8")
+    for project in (root / "pyproject.toml", root / "training" / "pyproject.toml"):
+        text = project.read_text(encoding="utf-8")
+        project.write_text(text.replace("github.com/OWNER/quintet", f"github.com/{repository}"), encoding="utf-8")
 
 
 if __name__ == "__main__":

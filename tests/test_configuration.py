@@ -39,7 +39,8 @@ def test_a_release_builds_every_distribution_without_a_stored_token() -> None:
 
 
 def test_a_release_has_whole_links(tmp_path: Path) -> None:
-    for name in ("README.md", "pyproject.toml", "scripts/release.py"):
+    projects = ("pyproject.toml", "training/pyproject.toml")
+    for name in ("README.md", "scripts/release.py", *projects):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     command = [sys.executable, tmp_path / "scripts" / "release.py", "someone/somewhere", "v1.2.3"]
@@ -48,8 +49,9 @@ def test_a_release_has_whole_links(tmp_path: Path) -> None:
     assert not re.search(r"\]\((?!https?://)", readme)
     assert "](https://raw.githubusercontent.com/someone/somewhere/v1.2.3/docs/pictures/example.png)" in readme
     assert "](https://github.com/someone/somewhere/blob/v1.2.3/docs/start.md)" in readme
-    urls = tomllib.loads((tmp_path / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]
-    assert all(url.startswith("https://github.com/someone/somewhere") for url in urls.values())
+    for name in projects:
+        urls = tomllib.loads((tmp_path / name).read_text(encoding="utf-8"))["project"]["urls"]
+        assert all(url.startswith("https://github.com/someone/somewhere") for url in urls.values())
 
 
 def test_the_image_copies_what_exists() -> None:
