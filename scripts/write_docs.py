@@ -160,9 +160,10 @@ def _signature(name: str, thing: Any) -> str:
     line = f"{name}{made}"
     if len(line) <= 110:
         return line
-    shown = [str(made.replace(parameters=[p], return_annotation=empty))[1:-1] for p in kept]
-    first = next((k for k, p in enumerate(kept) if p.kind is p.KEYWORD_ONLY), None)
-    shown = shown if first is None else [*shown[:first], *(text.removeprefix("*, ") for text in ["*", *shown[first:]])]
+    shown = [str(made.replace(parameters=[p], return_annotation=empty))[1:-1].removeprefix("*, ") for p in kept]
+    kinds = [p.kind for p in kept]
+    if inspect.Parameter.KEYWORD_ONLY in kinds and inspect.Parameter.VAR_POSITIONAL not in kinds:
+        shown.insert(kinds.index(inspect.Parameter.KEYWORD_ONLY), "*")
     ends = "" if given is empty else f" -> {_Bare(given)!r}"
     return f"{name}(\n" + "".join(f"    {text},\n" for text in shown) + f"){ends}"
 
