@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from quintet.errors import InputError, UnknownName
+from quintet.io.logs import inspect_samples, of_log
 from quintet.io.records import BadRow, Table
 from quintet.io.runs import is_run, rows_of
 from quintet.io.tables import open_table
@@ -80,8 +81,11 @@ def read_score_rows(path: str, wanted: Sequence[str] = ()) -> list[Mapping[str, 
     A kept run (`@-1`, `last-on-main`) is read as a file of ids and scores; `wanted` are columns it must have."""
     if is_run(path):
         return rows_of(path, wanted)
+    if path.endswith(".eval"):
+        found = [of_log(row) for row in inspect_samples(path)]
+        return [row for row in found if row is not None]
     with open_table(path) as table:
-        rows = [_flat(record.values) for record in _records(table)]
+        rows = [of_log(record.values) or _flat(record.values) for record in _records(table)]
     return [row if row.get("id") is not None else {**row, "id": str(k)} for k, row in enumerate(rows, 1)]
 
 
