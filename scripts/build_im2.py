@@ -24,11 +24,17 @@ import numpy as np
 from quintet.core.blend_text import blend_toml
 from quintet.core.example import Example
 from quintet.data.benchmark import load
-from quintet.metrics.im2.classifiers import RightOrder, SelfConsistency, TopicCoherence, TrueResponse, ValidUtterance
+from quintet.metrics.im2.classifiers import (
+    DialogueMlm,
+    RightOrder,
+    SelfConsistency,
+    TopicCoherence,
+    TrueResponse,
+    ValidUtterance,
+)
 from quintet.metrics.im2.diversity import DistN
 from quintet.metrics.im2.fitting import RatedSet, fit_two_levels
 from quintet.metrics.im2.inputs import CATEGORIES, route
-from quintet.metrics.im2.specificity import DialogueMlm
 from quintet.models import adapters as pooled_head
 from quintet.models.memo import forget_all
 from quintet.models.open import open_model

@@ -7,10 +7,10 @@ import pytest
 
 import quintet.metrics
 from quintet.core.example import Example
+from quintet.core.metric import signature
 from quintet.core.parameters import build
 from quintet.core.registry import metrics
 from quintet.core.score import Score, Span
-from quintet.core.signature import signature
 from quintet.core.task import find_task, read_tasks
 from quintet.errors import InputError, UnknownName
 

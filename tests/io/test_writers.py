@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quintet.core.layout import score_layout
+from quintet.core.result import score_layout
 from quintet.errors import InputError, UnknownName
 from quintet.io.tables import open_table
 from quintet.io.writers import format_of, open_writer

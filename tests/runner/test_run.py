@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from quintet.core.composite import Composite
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.item import Item
-from quintet.core.metric import Metric, Row
+from quintet.core.metric import Composite, Metric, Row
 from quintet.core.result import notes_of
 from quintet.core.score import Score, Span
 from quintet.errors import InputError, MissingField

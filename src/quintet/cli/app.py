@@ -32,7 +32,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "calibrate": ("quintet.cli.calibrate:calibrate", "Put scores on the scale of your own labels."),
     "bench": ("quintet.cli.bench:bench", "How well metrics agree with people."),
     "reproduce": ("quintet.cli.reproduce:reproduce", "The tables of the five papers, printed figures beside ours."),
-    "people": ("quintet.cli.people:people", "How well people agree with people."),
+    "people": ("quintet.cli.bench:people", "How well people agree with people."),
     "tasks": ("quintet.cli.inventory:tasks", "The tasks and their dimensions."),
     "metrics": ("quintet.cli.inventory:metrics", "The metrics: what each needs, its range, its paper."),
     "data": ("quintet.cli.data:data", "The benchmark sets."),

@@ -11,7 +11,7 @@ import typer
 from quintet import _api as api
 from quintet.cli import options
 from quintet.cli.history import record_result, what_of
-from quintet.cli.spent import spent
+from quintet.cli.screen import spent
 from quintet.cli.verdicts import FORMATS
 from quintet.core.options import Options
 from quintet.errors import InputError, UnknownName

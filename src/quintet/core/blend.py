@@ -23,10 +23,9 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from quintet.core.composite import Composite
 from quintet.core.dimension import Dimension
 from quintet.core.example import FIELDS, Example
-from quintet.core.metric import Metric, Row
+from quintet.core.metric import Composite, Metric, Row
 from quintet.core.parameters import build
 from quintet.core.registry import metrics as registry
 from quintet.core.score import Score, Span

@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from quintet._checked import checked
-from quintet.core.composite import Composite
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
-from quintet.core.metric import Metric, Row
+from quintet.core.metric import Composite, Metric, Row
 from quintet.core.score import Score
 from quintet.errors import InputError
 

@@ -8,6 +8,7 @@ fields its dimensions need, and at least one character of output that is not whi
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Container, Mapping, Sequence
 from typing import Any, ClassVar
@@ -16,8 +17,30 @@ from quintet._version import __version__
 from quintet.core.dimension import Dimension
 from quintet.core.example import VISIBLE, Example
 from quintet.core.score import EMPTY_OUTPUT, Score
-from quintet.core.signature import signature
 from quintet.errors import MissingField, QuintetError
+
+# A Signature: one line that lets a stranger get the same number.
+
+
+def signature(name: str, parameters: Mapping[str, Any], version: int, models: Mapping[str, str], release: str) -> str:
+    """`name|parameter:value|…|model:DIGEST|v:1|quintet:0.1.0`; parameters in the order they are declared."""
+    parts = [name]
+    parts += [f"{key}:{_plain(value)}" for key, value in parameters.items() if key not in models]
+    parts += [f"{key}:{identity}" for key, identity in models.items()]
+    parts += [f"v:{version}", f"quintet:{release}"]
+    return "|".join(parts)
+
+
+def _plain(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "yes", False: "no"}[value]
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, (tuple, list)):
+        return "+".join(_plain(item) for item in value)
+    # A bar or colon inside a value would read as structure.
+    return str(value).replace("%", "%25").replace("|", "%7C").replace("\n", "%0A")
+
 
 CHARACTERS_PER_SUBWORD = 4
 Row = Mapping[str, Score]
@@ -104,3 +127,55 @@ def _worst(dimension: Dimension) -> float:
     if dimension.higher_is_better:
         return dimension.low
     return dimension.low if dimension.high is None else dimension.high
+
+
+# A Composite: a metric made of other metrics. USR's regression, IM2's weights, GRUEN's sum and quintet's own
+# evaluator are all composites; the engine scores each ingredient once, however many composites ask for it.
+
+
+@dataclasses.dataclass(frozen=True)
+class Composite(Metric):
+    @property
+    @abstractmethod
+    def ingredients(self) -> tuple[Metric, ...]:
+        """The metrics whose scores are combined; equal ones are scored once."""
+
+    @abstractmethod
+    def combine(self, example: Example, rows: Mapping[Metric, Row]) -> Row:
+        """The scores of one example from those of the ingredients."""
+
+    def combine_all(self, examples: Sequence[Example], tables: Mapping[Metric, Sequence[Row]]) -> list[Row]:
+        """One row per example; empty outputs get the composite's own value for them."""
+        return [
+            self.combine(example, {metric: table[position] for metric, table in tables.items()})
+            if self.has_text(example)
+            else self._score_empty(example)
+            for position, example in enumerate(examples)
+        ]
+
+    def check(self, example: Example) -> None:
+        super().check(example)
+        for metric in self.ingredients:
+            metric.check(example)
+
+    def prepare(self) -> None:
+        for metric in self.ingredients:
+            metric.prepare()
+
+    def foresee(self, examples: Sequence[Example]) -> None:
+        for metric in self.ingredients:
+            metric.foresee(examples)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        own = super().fields
+        return tuple(dict.fromkeys((*own, *(f for metric in self.ingredients for f in metric.fields))))
+
+    def model_identities(self) -> Mapping[str, str]:
+        """The ingredients as one digest: a change in any of them changes the signature."""
+        lines = "\n".join(metric.signature for metric in self.ingredients)
+        return {"ingredients": hashlib.sha256(lines.encode("utf-8")).hexdigest()[:12]}
+
+    def _score(self, examples: Sequence[Example]) -> list[Row]:
+        self.foresee(examples)
+        return self.combine_all(examples, {metric: metric.score(examples) for metric in self.ingredients})

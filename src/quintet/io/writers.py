@@ -16,7 +16,7 @@ from pathlib import PurePath
 from types import TracebackType
 from typing import Any, TextIO
 
-from quintet.core.layout import Layout, score_layout
+from quintet.core.result import Layout, score_layout
 from quintet.errors import InputError, UnknownName
 from quintet.io.atomic import Target
 from quintet.io.cells import cell_text, json_ready, json_text, without_surrogates, writable_names

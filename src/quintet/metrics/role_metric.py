@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from quintet.core.composite import Composite
 from quintet.core.example import Example
-from quintet.core.metric import Metric, Row
+from quintet.core.metric import Composite, Metric, Row
 from quintet.core.score import EMPTY_OUTPUT, Score
 from quintet.errors import UserError
 from quintet.models.open import identity, open_model

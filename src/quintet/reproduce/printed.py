@@ -13,7 +13,7 @@ A table has blocks of rows under common columns (or is one block itself). What a
     sources                  label to source, before those of the paper
     none                     why nothing here can be computed
     slips                    figures that the paper has wrong, or that two of its tables print differently
-    measure                  what the figures are, where they are no correlations (`quintet.reproduce.measures`)
+    measure                  what the figures are, where they are no correlations (`quintet.reproduce.figures`)
 
 A source is one of
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from quintet.core.calibration import ACCEPTED, Calibrated, Calibration, accepted_name
 from quintet.core.item import Scored
-from quintet.core.layout import score_layout
+from quintet.core.result import score_layout
 from quintet.errors import InputError
 from quintet.io.items import Explicit, Items
 from quintet.io.sources import rows_from_python

@@ -21,8 +21,7 @@ from pathlib import PurePath
 from typing import Any
 
 from quintet.core.item import Item
-from quintet.core.layout import Layout
-from quintet.core.result import flat_row
+from quintet.core.result import Layout, flat_row
 from quintet.errors import InputError
 from quintet.io.atomic import Target
 from quintet.io.cells import json_ready, json_text

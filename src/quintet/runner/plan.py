@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from quintet.core.composite import Composite
 from quintet.core.dimension import Dimension
 from quintet.core.item import Item
-from quintet.core.metric import Metric
+from quintet.core.metric import Composite, Metric
 from quintet.core.parameters import build_on
 from quintet.core.registry import Registry
 from quintet.core.result import Column as Described

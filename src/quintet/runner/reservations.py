@@ -7,10 +7,9 @@ from functools import cached_property
 
 from rapidfuzz import fuzz
 
-from quintet.core.composite import Composite
 from quintet.core.example import Example
 from quintet.core.flags import flag
-from quintet.core.metric import Metric
+from quintet.core.metric import Composite, Metric
 from quintet.text.content_words import content_words
 from quintet.text.language import other_language
 from quintet.text.porter import stem

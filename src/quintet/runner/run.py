@@ -7,10 +7,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from quintet.core.composite import Composite
 from quintet.core.flags import ABSTAINED, EMPTY_OUTPUT
 from quintet.core.item import Item, Scored
-from quintet.core.metric import Metric, Row
+from quintet.core.metric import Composite, Metric, Row
 from quintet.core.score import Score, no_score
 from quintet.errors import InputError, MissingField
 from quintet.runner.executors import Executor, Here, Job, Pending, Work, nothing

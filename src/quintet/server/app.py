@@ -6,6 +6,9 @@ import asyncio
 import functools
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
+from html import escape
+from importlib.resources import files
 from typing import Any, cast
 
 from starlette.applications import Starlette
@@ -14,19 +17,51 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from quintet._version import __version__
 from quintet.core.example import FIELDS
 from quintet.core.stopping import Stopped
 from quintet.errors import ModelError, QuintetError, UserError
+from quintet.report.write import asset, policy
 from quintet.server import openapi as inventory
 from quintet.server.batching import Batcher, Job, QueueFull
 from quintet.server.guard import Guard
 from quintet.server.instruments import CONTENT_TYPE, Instruments, log
 from quintet.server.openapi import document
-from quintet.server.page import page, page_policy
 from quintet.server.protocol import protocol_for
 from quintet.server.request import Choice, Refusal, ScoreRequest, json_response, read_request, too_busy
 from quintet.server.scoring import WARMING, Scorer, TooMuchWork, answer_bytes
 from quintet.server.settings import Settings
+
+# The page at `/`: paste a source and an output, see scores and evidence as they arrive.
+#
+# It draws evidence with the very scripts of the report.
+
+SHARED_SCRIPTS = ("theme.js", "payload.js", "dom.js", "text.js", "example.js")
+
+
+def _own(name: str) -> str:
+    return files("quintet.server").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+@cache
+def _script() -> str:
+    return "".join(asset(name) for name in SHARED_SCRIPTS) + _own("try.js")
+
+
+@cache
+def page() -> str:
+    parts = {
+        "style": asset("report.css") + _own("try.css"),
+        "script": _script(),
+        "version": escape(__version__),
+    }
+    pieces = _own("try.html").split("{{")
+    return pieces[0] + "".join(parts[name] + rest for name, rest in (p.split("}}", 1) for p in pieces[1:]))
+
+
+@cache
+def page_policy() -> str:
+    return policy(_script()) + "; connect-src 'self'"
 
 
 class Service:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quintet._version import __version__
-from quintet.core.signature import signature
+from quintet.core.metric import signature
 from quintet.data.rated import mean_of_rows
 from quintet.errors import InputError, UnknownName
 from quintet.stats.agreement import human_ceiling, one_against_the_rest

@@ -13,8 +13,8 @@ import quintet
 from quintet.core.example import Example
 from quintet.errors import InputError, ModelError
 from quintet.metrics.geval.grading import GEval
+from quintet.models.openai_backend import OpenAIGrader
 from quintet.models.openai_client import Settings
-from quintet.models.openai_grader import OpenAIGrader
 
 PROMPT = ("question: Is the claim borne out by the document?", "claim: the dog ran", "document: the dog sat down")
 ROWS = [

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from quintet.core.example import Example
-from quintet.metrics.baselines.bertscore import BertScore, match_greedily
+from quintet.metrics.baselines.contextual import BertScore, match_greedily
 from quintet.metrics.baselines.frequencies import count_documents, subword_units
 from quintet.models.open import open_model
 from quintet.models.roles import TokenVectors

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from quintet.core.example import Example
+from quintet.metrics.baselines.contextual import MoverScore
 from quintet.metrics.baselines.movers import MoversDistance
-from quintet.metrics.baselines.moverscore import MoverScore
 from quintet.metrics.baselines.units import continues, word_vectors
 from quintet.metrics.baselines.word_vectors import WordVectors
 from quintet.models.open import open_model

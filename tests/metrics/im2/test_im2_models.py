@@ -8,6 +8,7 @@ from tiny_models import build, hugging_face, torch
 from quintet.core.example import Example
 from quintet.metrics.im2.categories import Im2
 from quintet.metrics.im2.classifiers import (
+    DialogueMlm,
     FiveIes,
     FiveNuf,
     SelfConsistency,
@@ -15,7 +16,6 @@ from quintet.metrics.im2.classifiers import (
     TrueResponse,
     ValidUtterance,
 )
-from quintet.metrics.im2.specificity import DialogueMlm
 
 HISTORY = ("The dog looked at it. " * 3, "Is the cat there on the mat all day long? " * 2)
 EXAMPLES = [

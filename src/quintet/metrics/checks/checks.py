@@ -15,11 +15,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from quintet.core.composite import Composite
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.flags import EMPTY_OUTPUT
-from quintet.core.metric import Metric, Row
+from quintet.core.metric import Composite, Metric, Row
 from quintet.core.parameters import build
 from quintet.core.registry import metrics
 from quintet.core.score import Score

@@ -6,6 +6,8 @@ import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -15,12 +17,42 @@ from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.metric import Row
 from quintet.core.score import EMPTY_OUTPUT, Score
+from quintet.errors import ModelError
 from quintet.metrics.ctc.alignment import DEFAULT_MODELS, NO_GROUNDS, TRAINED_ON, Aggregate, Alignment, Relation
 from quintet.metrics.long_texts import Slice, Sliced, in_slices
 from quintet.metrics.role_metric import BERT_SCORE_LAYERS, BY_NAME, EncoderMetric
-from quintet.models.centre import token_mean
-from quintet.models.open import identity, open_model
+from quintet.models import catalog
+from quintet.models.open import identity, open_model, split
 from quintet.models.roles import FIRST_WHOLE, WHOLE, Limits, Regressor, TokenTagger, TokenVectors, Value, WordClasses
+
+# The mean sub-word vector of an encoder, kept in its folder as means.npy (one row per layer).
+
+NAME = "means.npy"
+
+
+def token_mean(spec: str, layer: int) -> NDArray[np.float32] | None:
+    """The mean at `layer`; None for a model that comes without one, which is then used as it is, and for the table of
+    words, whose mean says how frequent words are written."""
+    if layer == 0:
+        return None
+    kind, name = split(spec)
+    if kind not in ("bundled", "dir"):
+        return None
+    folder = catalog.entry(name).folder if kind == "bundled" else Path(name).expanduser()
+    means = _read(folder / NAME)
+    return None if means is None else means[layer]
+
+
+@lru_cache(maxsize=16)
+def _read(path: Path) -> NDArray[np.float32] | None:
+    if not path.exists():
+        return None
+    try:
+        means: NDArray[np.float32] = np.load(path, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path} cannot be read ({error}); remove it or build it again") from None
+    return means
+
 
 # Aligner E, embedding matching: a unit is as aligned as its best cosine in the other text (CTC section 3.2).
 

@@ -16,6 +16,7 @@ from quintet.core.score import Score
 from quintet.errors import UserError
 from quintet.metrics.im2 import inputs
 from quintet.metrics.im2.classifiers import (
+    DialogueMlm,
     FiveIes,
     FiveNuf,
     RightOrder,
@@ -26,7 +27,6 @@ from quintet.metrics.im2.classifiers import (
 )
 from quintet.metrics.im2.diversity import DistN
 from quintet.metrics.im2.inputs import OVERALL, Mode, check, note, route
-from quintet.metrics.im2.specificity import DialogueMlm
 from quintet.metrics.role_metric import RoleComposite, weights_identity
 
 AUTO, OWN, PUBLISHED = "auto", "im2/fitted", "im2/published"

@@ -11,9 +11,8 @@ from quintet.core.example import Example
 from quintet.core.metric import Metric, Row
 from quintet.core.score import Score
 from quintet.metrics.im2 import inputs
-from quintet.metrics.im2.classifiers import TrueResponse, ValidUtterance
+from quintet.metrics.im2.classifiers import DialogueMlm, TrueResponse, ValidUtterance
 from quintet.metrics.im2.inputs import OVERALL, check, route
-from quintet.metrics.im2.specificity import DialogueMlm
 from quintet.metrics.role_metric import RoleComposite
 
 LOW, HIGH = -6.0, -1.0
