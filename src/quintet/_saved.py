@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -64,7 +64,7 @@ def read_scored(
     for place, (row, item) in enumerate(zip(rows, _items(path, rows, task, columns, set(names.values())), strict=True)):
         evidence, notes = stored[place], _plain(row.get("notes"))
         scores = {
-            label: _score(values[column][place], evidence, notes, label, f"{path}, row {place + 1}")
+            label: _score(values[column][place], evidence, notes, label, names, f"{path}, row {place + 1}")
             for label, column in names.items()
         }
         scored.append(Scored(item, scores))
@@ -195,20 +195,17 @@ def _items(
     return found
 
 
-def _score(value: float, evidence: Any, notes: Any, label: str, where: str) -> Score:
+def _score(value: float, evidence: Any, notes: Any, label: str, labels: Collection[str], where: str) -> Score:
     stored = evidence.get(label) if isinstance(evidence, Mapping) else None
     if isinstance(stored, Mapping):
         try:
             return Score.from_json(stored)
         except (KeyError, TypeError, IndexError, AttributeError):
             raise InputError(f"the evidence of {label} is not as quintet writes it", where) from None
-    told = [str(note) for note in notes] if isinstance(notes, list) else []
-    return Score(value, flags=tuple(note.removeprefix(f"{label}: ") for note in told if _is_of(note, label)))
-
-
-def _is_of(note: str, label: str) -> bool:
-    """A note that names a column is of that one; others are of all."""
-    return note.startswith(f"{label}: ") or ": " not in note
+    said = [str(note) for note in notes] if isinstance(notes, list) else []
+    # A note that names a column is of that one; others are of all.
+    mine = [note for note in said if note.startswith(f"{label}: ") or note.partition(": ")[0] not in labels]
+    return Score(value, flags=tuple(note.removeprefix(f"{label}: ") for note in mine))
 
 
 def _plain(stored: Any) -> Any:

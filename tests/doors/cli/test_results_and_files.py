@@ -196,3 +196,10 @@ def test_a_report_says_what_has_changed_since_a_baseline(tmp_path: Path) -> None
     assert 'href="#since"' in page
     scored.report(tmp_path / "plain.html")
     assert 'id="since"' not in (tmp_path / "plain.html").read_text()
+
+
+def test_notes_of_a_scored_file_are_flags_again(tmp_path: Path) -> None:
+    rows = [{"id": "a", "output": "x y", "d": 0.1, "e": 0.2, "notes": ["d: empty source", "short output: 2 words"]}]
+    first = read_scored(str(write_jsonl(tmp_path / "s.jsonl", rows)))[0]
+    assert first["d"].flags == ("empty source", "short output: 2 words")
+    assert first["e"].flags == ("short output: 2 words",)
