@@ -55,7 +55,7 @@ def test_a_full_disk_is_said_in_one_line_and_loses_nothing(tmp_path: Path) -> No
     assert 0 < kept < 3000
     assert kept % 512 == 0  # whole chunks of two metrics
     again = subprocess.run(command(rows, store, tmp_path / "out.jsonl"), capture_output=True, text=True)
-    assert f"{3000 - kept} scores computed, {kept} known from before" in again.stdout
+    assert f"{3000 - kept} scores computed, {kept} from the cache" in again.stdout
     subprocess.run([*command(rows, store, tmp_path / "clean.jsonl"), "--no-cache"], check=True, capture_output=True)
     assert (tmp_path / "out.jsonl").read_bytes() == (tmp_path / "clean.jsonl").read_bytes()
 

@@ -356,7 +356,7 @@ def _report(plan: Plan, shown: Sequence[Scored], summary: Summary, tally: Tally,
             f"skipped: {screen.counted(count, 'row')}: {of}{screen.shorten(first, LONGEST_REASON)}", markup=False
         )
     done = f"{screen.counted(tally.rows, 'row')}; {screen.counted(tally.computed, 'score')} computed"
-    view.print(f"{done}, {tally.known} known from before", markup=False)
+    view.print(f"{done}, {tally.known} from the cache", markup=False)
     for line in dict.fromkeys(plan.signatures.values()):
         view.print(line, markup=False, soft_wrap=True)
     sys.stdout.flush()

@@ -317,6 +317,6 @@ def spent(model: str | None) -> str | None:
     total = sum(one.cost for one in used)
     cost = f", cost {total:.4f}" if total else ""
     return (
-        f"{requests} requests ({retries} again), {known} answers known from before, "
+        f"{requests} requests ({retries} again), {known} answers from the cache, "
         f"{read} tokens read and {written} written{cost}"
     )

@@ -15,7 +15,6 @@ from quintet.core.score import EMPTY_FIELDS, Score
 from quintet.core.sessions import Session, Sessions
 from quintet.errors import InputError, UnknownName
 
-
 # How scores stand beside the input's own columns in a written row.
 
 SCORE_PREFIX = "quintet."

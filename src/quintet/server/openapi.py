@@ -9,9 +9,8 @@ from quintet._version import __version__
 from quintet.core.task import read_tasks
 from quintet.errors import ModelError
 from quintet.models.catalog import Entry
-from quintet.server.request import NAME_CHARACTERS
 from quintet.server.scoring import finite
-from quintet.server.settings import Limits, Settings
+from quintet.server.settings import NAME_CHARACTERS, Limits, Settings
 
 # What the service offers, as data: metrics, models, tasks. Computed once; no path of this machine is in it.
 

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from quintet.core.example import FIELDS, Example
 from quintet.core.task import find_task
 from quintet.errors import UnknownName
-from quintet.server.settings import Limits
+from quintet.server.settings import NAME_CHARACTERS, Limits
 
 # A refusal: what the service answers when it will not or cannot do what was asked.
 
@@ -42,7 +42,6 @@ KEYS = ("task", "dimensions", "metrics", "model", "fast", "evidence", "examples"
 TEXTS = ("output", "source", "context")
 LISTS = ("references", "history")
 NAMES = ("id", "system", "group")
-NAME_CHARACTERS = 1000
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,9 @@ from quintet.errors import InputError, UnknownName
 
 SHORTEST_TOKEN = 16
 
+NAME_CHARACTERS = 1000
+"""The longest id, system or group."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
