@@ -71,8 +71,8 @@ def prefer(
 
     >>> rows = [{"id": "1", "output": "a b", "references": ["a b c"]}]
     >>> found = quintet.prefer(rows, [{**rows[0], "output": "x"}], metrics="rouge-1", cache=False)
-    >>> round(found["rouge-1"].first, 1)
-    0.9
+    >>> found["rouge-1"].first > 0.9
+    True
     """
     options = {"dims": dims, "metrics": metrics, "model": model, "fast": fast, "cache": cache}
     pair = _pair(systems[0], columns) if len(systems) == 1 else None

@@ -24,9 +24,9 @@ OVERALL = "overall"
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How differences of scores become probabilities."""
+    """How differences become probabilities; the slope fits 100 pairs of WMT19-DARR best (docs/comparing.md)."""
 
-    slope: float = 2.5
+    slope: float = 4.5
     threshold: float = 0.25
 
     def chances(self, difference: float) -> tuple[float, float, float]:
