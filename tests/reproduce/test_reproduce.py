@@ -28,7 +28,7 @@ def cli(capsys):
     return run
 
 
-EQUAL_FIGURES = {"usr": 474, "ctc": 176, "unieval": 88, "gruen": 4, "im2": 12}
+EQUAL_FIGURES = {"usr": 474, "ctc": 176, "unieval": 88, "gruen": 6, "im2": 12}
 
 
 @pytest.mark.parametrize("key", PAPERS)
@@ -161,7 +161,7 @@ def test_commands(benchmarks, cli, tmp_path):
     assert "unieval figure 2,UNIEVAL (Continual),pearson,0.380,0.3800,+0.0000,equal," in shown.out
     listed = cli("reproduce", "gruen", *data)
     assert "GRUEN, Table 10" in listed.out
-    assert "4 equal" in listed.out
+    assert "6 equal" in listed.out
     drawn = cli("reproduce", "usr", "2", "--plot", str(tmp_path), *data)
     assert drawn.code == 0
     assert {path.name for path in tmp_path.iterdir()} == {"usr-2.png", "usr-2.svg"}

@@ -13,6 +13,7 @@ import numpy as np
 
 from quintet import _api
 from quintet.core.blend import read_table
+from quintet.core.example import Example
 from quintet.data.benchmark import Benchmark, load
 from quintet.data.published import author_scores
 from quintet.data.rated import Floats, canonical
@@ -50,6 +51,12 @@ def redundancy(load: Load, block: Block, row: Row, column: Column) -> str:
     return Redundancy().flags(*block.facts["texts"][row.label])
 
 
+def non_redundancy(load: Load, block: Block, row: Row, column: Column) -> float:
+    """GRUEN's y_r of a text (Table 11)."""
+    (found,) = Redundancy().score([Example(block.facts["texts"][row.label])])
+    return found["non-redundancy"].value
+
+
 def weights(load: Load, block: Block, row: Row, column: Column) -> float:
     """IM2's published weights (Table 2)."""
     rows = [r for category in ("nuf", "cr", "ies", "im2") for r in read_table(f"im2/published/{category}")["signals"]]
@@ -66,6 +73,7 @@ MEASURES: Mapping[str, Callable[[Load, Block, Row, Column], float | str]] = {
     "system-means": system_means,
     "regression": regression,
     "redundancy": redundancy,
+    "non-redundancy": non_redundancy,
     "weights": weights,
 }
 
