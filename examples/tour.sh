@@ -45,7 +45,7 @@ quintet gate "$out/rag.jsonl" --min answer_correctness=0.4 --max-flag "empty sou
 expect 3 quintet gate "$out/rag.jsonl" --min faithfulness=0.9 --format markdown
 
 step "Scores on the scale of your labels"
-quintet calibrate "$here/labelled.jsonl" --task fact --label consistency=good --fast --out "$out/calibration.json"
+quintet calibrate "$here/labelled.jsonl" --task fact --labels consistency=good --fast --out "$out/calibration.json"
 quintet score "$here/fact.jsonl" --task fact --fast --calibration "$out/calibration.json"
 
 step "What was run"

@@ -15,7 +15,7 @@ from quintet.io.tables import open_table
 
 NESTED = ("predict_scores", "scores", "quintet")
 """Columns that hold an object of scores; UniEval's releases put predictions in the first and ratings in the second."""
-OUTPUTS = ("system_output", "output", "prediction", "hypothesis", "response", "summary")
+OUTPUTS = ("system_output", "output", "prediction", "hypothesis", "response", "summary", "answer")
 _NOT_SCORES = {"id", "doc_id", "system_id", "group", "row", "line", "index"}
 
 
