@@ -122,7 +122,7 @@ def test_f03_json_objects_that_run_together_are_refused(tmp_path: Path) -> None:
 # F6
 
 
-@pytest.mark.parametrize("ending", ["xlsx", "md", "txt", "html", "xz", "zst", "arrow", "pickle", "db", "jsonl.zip"])
+@pytest.mark.parametrize("ending", ["xls", "docx", "txt", "html", "xz", "zst", "arrow", "pickle", "db", "jsonl.zip"])
 def test_f06_an_ending_that_is_no_format_is_refused(tmp_path: Path, ending: str) -> None:
     with pytest.raises(InputError, match=rf"\.{ending.rpartition('.')[2]} names no format"):
         open_writer(tmp_path / f"a.{ending}")

@@ -108,6 +108,7 @@ def _import_ray() -> Any:
     os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "2")
     # On a busy machine its own half minute is too short for its processes to start.
     os.environ.setdefault("RAY_raylet_start_wait_time_s", "180")
+    os.environ.setdefault("RAY_agent_register_timeout_ms", "180000")
     try:
         import ray
     except ImportError:
