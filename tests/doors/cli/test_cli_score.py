@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 REDUNDANCY = ["--metric", "gruen-redundancy"]
 
 
@@ -239,7 +239,7 @@ def test_what_every_row_lacks_is_said_once_and_leaves_room_for_evidence(tmp_path
     run = quintet("score", file, "--task", "summarization", "--dims", "relevance", cwd=tmp_path)
     assert run.returncode == 0, run.stderr
     assert run.stdout.count("no references") == 1
-    assert run.stdout.count("weakest: ") == 2
+    assert "weakest: " not in run.stdout, "the least good words of a good text say nothing"
     assert "empty output" in run.stdout
 
 
@@ -337,7 +337,7 @@ def test_explain_where_ids_repeat_says_so_and_takes_a_row(tmp_path: Path) -> Non
     assert "It rains." in run.stdout
     run = quintet("explain", file, "--row", "2", *REDUNDANCY, cwd=tmp_path)
     assert "It snows." in run.stdout
-    assert not run.stderr
+    assert "have the id" not in run.stderr
     one_line(quintet("explain", file, "--row", "4", *REDUNDANCY, cwd=tmp_path), "no row 4, only 3")
     one_line(quintet("explain", file, *REDUNDANCY, cwd=tmp_path), "--id ID or --row NUMBER")
 
