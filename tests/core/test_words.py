@@ -22,6 +22,16 @@ ISSUE_TASKS = {
     "data2text": {"naturalness", "informativeness"},
     "rewriting": {"preservation", "fluency"},
     "fact": {"consistency"},
+    "rag": {
+        "faithfulness",
+        "answer_relevance",
+        "context_relevance",
+        "context_precision",
+        "context_recall",
+        "answer_correctness",
+        "noise_sensitivity",
+    },
+    "conversation": {"request_met", "coherence", "consistency", "retention", "naturalness"},
     "text": {"grammaticality", "non-redundancy", "focus", "structure", "quality"},
 }
 

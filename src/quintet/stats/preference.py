@@ -24,10 +24,10 @@ OVERALL = "overall"
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How differences become probabilities; the slope fits 100 pairs of WMT19-DARR best (docs/comparing.md)."""
+    """How differences become probabilities; fitted to pairs that people judged (docs/comparing.md)."""
 
     slope: float = 4.5
-    threshold: float = 0.25
+    threshold: float = 0.5
 
     def chances(self, difference: float) -> tuple[float, float, float]:
         """First better, tie, second better."""
