@@ -232,8 +232,9 @@ def documents(source: Source, folder: Path, rng: Random) -> Iterator[Group]:
         own = [piece.text for piece in sentences(whole, "line") if 6 <= len(piece.text.split()) <= 45]
         if len(own) < 6:
             continue
-        start = rng.randrange(max(1, len(own) - 9))
-        window = own[start : start + 10]
+        size = rng.choice((8, 12, 16))
+        start = rng.randrange(max(1, len(own) - size + 1))
+        window = own[start : start + size]
         claims: list[Claim] = []
         picked = rng.sample(range(len(window)), min(6, len(window)))
         for at in picked[:2]:

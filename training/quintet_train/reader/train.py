@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from quintet_train.evaluator.language_grid import four_bit
+from quintet_train.export_rounded import BLOCK
 from quintet_train.reader import data
 from quintet_train.reader.data import SUPPORTED, UNSUPPORTED, Claim, Group
 from quintet_train.reader.network import Dense, Reader, opened
@@ -260,6 +261,13 @@ def refresh(reader: Reader) -> None:
             module.error = four_bit(module.weight).matrix() - module.weight
 
 
+def as_packed(table: Tensor) -> Tensor:
+    """A word table as its packing in 4 bits gives it back."""
+    lacking = -len(table) % BLOCK
+    filled = torch.cat([table, table.new_zeros(lacking, table.shape[1])])
+    return four_bit(filled.T.contiguous()).matrix().T[: len(table)]
+
+
 @torch.no_grad()
 def measured(reader: Reader, held: Sequence[Batch]) -> str:
     reader.eval()
@@ -328,6 +336,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         tests[name] = list(itertools.islice(packed, 8))
 
     reader = opened(given.start)
+    with torch.no_grad():  # the table stays as it is, so the rest learns from the one that ships
+        reader.words.weight.copy_(as_packed(reader.words.weight))
     for name, parameter in reader.named_parameters():
         low = name.startswith(("words", "places", "start_norm", "distances"))
         layer = int(name.split(".")[1]) if name.startswith("layers.") else 99
@@ -359,7 +369,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         return min(1.0, own_time / (minutes * 60))
 
     def shares() -> Mapping[str, float]:
-        return recipe["early"] if done() < recipe["inference_until"] else recipe["mix"]
+        return next(mix["shares"] for mix in recipe["mixes"] if done() <= mix["until"])
 
     def save() -> None:
         state = {
