@@ -6,9 +6,20 @@ import pytest
 
 import quintet
 from quintet.cli import main
+from quintet.core.example import Example
 from quintet.errors import InputError
-from quintet.metrics.evaluator.claims import claims_of, turns_text
+from quintet.metrics.evaluator.claims import (
+    LEAST_TRUST,
+    LONGEST,
+    claims_of,
+    judge_claims,
+    source_of,
+    sources_of,
+    turns_text,
+)
 from quintet.metrics.evaluator.reading import read_output
+from quintet.models.open import open_model
+from quintet.models.roles import COPIED
 from quintet.text.passages import Passages
 
 SOURCE = "The council voted on Monday to repair the old bridge. Work begins in May. Mayor Ann Lee paid for the paint."
@@ -27,6 +38,7 @@ def cut(text: str) -> list[str]:
         ("Apples, pears and plums were sold.", ["Apples, pears and plums were sold."]),
         ("Ann Lee paid for it. She was glad.", ["Ann Lee paid for it.", "Ann Lee was glad."]),
         ("Ann Lee met Bob Ray. She was glad.", ["Ann Lee met Bob Ray.", "She was glad."]),
+        ("It's Dorothea's. She's glad.", ["It's Dorothea's.", "Dorothea's glad."]),
     ],
 )
 def test_sentences_are_cut_where_a_clause_stands_alone(text, claims):
@@ -61,6 +73,53 @@ def test_the_passage_of_a_long_source_holds_what_matters():
     assert len(shown.split()) <= 260
     chosen = passages.chosen(["Imogen Vale stepped down as treasurer."])
     assert chosen == sorted(chosen)
+
+
+def test_a_claim_is_never_longer_than_the_reader_sees():
+    text = "The list names " + ", ".join(f"Item{at} of batch {at}" for at in range(90)) + "."
+    found = claims_of(read_output(text))
+    assert max(len(piece.text) for piece in found) <= LONGEST
+    assert "".join(piece.text for piece in found) == text
+    blank = "x" * 5000
+    assert "".join(cut(blank)) == blank
+
+
+@pytest.mark.parametrize(
+    ("source", "claim", "said"),
+    [
+        ("A: The old bridge opens in May.", "The old bridge opens in May", True),
+        ("The bridge is old, and it was painted blue in May.", "It was painted blue in May.", True),
+        ("The bridge is old, but the paint was very new.", "The paint was very new.", True),
+        ("If the bridge is old, and the paint was very new, it closes.", "The paint was very new.", False),
+        ("He said that it is old, and the paint was very new.", "The paint was very new.", False),
+        ("He denied that the bridge was closed.", "The bridge was closed.", False),
+        ("Yes, it is.", "Yes, it is.", False),  # too short to say anything alone
+    ],
+)
+def test_what_the_source_says_word_for_word(source, claim, said):
+    (piece,) = claims_of(read_output(claim))
+    assert source_of(source, "source").says(piece) is said
+    (judged,) = judge_claims(open_model("fake:reader", "reader"), source_of(source, "source"), [piece])
+    if said:
+        assert judged.reading.supported >= COPIED
+        assert not judged.reading.faults.any()
+
+
+def test_a_source_read_in_parts_is_trusted_less():
+    whole, long = (source_of(f"{SOURCE} " * count, "source") for count in (1, 40))
+    assert whole.trust == 1.0
+    assert LEAST_TRUST < long.trust < 0.5
+    assert source_of(f"{SOURCE} " * 400, "source").trust == LEAST_TRUST
+
+
+def test_places_are_in_the_field_as_given():
+    references = ("A first text.", "The council met on Monday in May.")
+    example = Example("The council met on Monday.", references=references, context="your persona: I like my old bike.")
+    sources = sources_of(example, "references")
+    whole = example.text("references")
+    assert [whole[slice(*own.places[0])] for own in sources] == list(references)
+    (fact,) = sources_of(example, "fact")
+    assert example.context[slice(*fact.places[0])] == "I like my old bike."
 
 
 def test_the_reply_is_always_b():

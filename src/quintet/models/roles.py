@@ -311,6 +311,10 @@ class Judge(Protocol):
         """Sub-words of each text, for cutting documents into windows."""
 
 
+COPIED = 0.97
+"""P(supported), at least, of what the source says word for word."""
+
+
 @dataclass(frozen=True, eq=False)
 class Reading:
     """What the reader says of one claim held against a context."""
@@ -330,6 +334,14 @@ class Reading:
 
     def with_cut(self, context: int) -> Reading:
         return replace(self, cut=(context, self.cut[1]))
+
+    def copied(self) -> Reading:
+        """As it is where the source says the claim word for word."""
+        supported = max(self.supported, COPIED)
+        left = (1.0 - supported) / max(self.contradicted + self.absent, 1e-9)
+        contradicted, absent = min(1.0, self.contradicted * left), min(1.0, self.absent * left)
+        nothing = np.zeros_like(self.faults)
+        return replace(self, supported=supported, contradicted=contradicted, absent=absent, faults=nothing)
 
 
 @runtime_checkable

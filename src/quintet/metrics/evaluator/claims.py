@@ -1,14 +1,17 @@
 """What an output claims, held against what it was made from: each claim supported, contradicted or not in the source.
 
-An output's score is made of its claims, and the lowest counts most: true padding cannot rescue a lie.
+An output's score is made of its claims, and the lowest counts most: true padding cannot rescue a lie. What the source
+says word for word, as a sentence or as a clause that stands alone, is supported without being read.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 from typing import ClassVar, Literal
 
 from quintet.core.dimension import Dimension
@@ -16,12 +19,12 @@ from quintet.core.example import Example
 from quintet.core.metric import Row
 from quintet.core.score import Score, Span, no_score
 from quintet.metrics.evaluator.reading import (
+    PERSONA,
     Output,
     fact_of,
     memory,
     read_output,
     read_plain,
-    references_of,
     turns_of,
     weighted_mean,
 )
@@ -31,6 +34,7 @@ from quintet.models.roles import Reader, Reading
 from quintet.text.detokenise import detokenise_with_places
 from quintet.text.passages import BUDGET, Passages
 from quintet.text.sentences import sentences
+from quintet.text.tokens import words
 
 TOGETHER = 3
 """Claims that share one passage of a source that does not fit whole."""
@@ -38,6 +42,10 @@ SURE = 7.0
 """Log-odds beyond this say the same."""
 LEAST_WORDS = 4
 """A part of a sentence with fewer words does not stand alone as a claim."""
+LONGEST = 400
+"""Characters of a claim; what is longer is halved, so that the reader sees all of it."""
+LEAST_TRUST = 0.15
+"""Of the log-odds of a claim beside a very long source, of which most was not read with it."""
 
 Beside = Literal["document", "fact", "dialogue", "record", "references", "input"]
 
@@ -51,14 +59,20 @@ _CLAUSE = re.compile(
     rf"|(?:the|a|an|his|her|their|its|[A-Z]\w+)\s+(?:\w+\s+){{0,3}}?(?:is|are|was|were|has|have|had|will|would|can|could)\b)",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"(?:(?:Mr|Mrs|Ms|Dr|Sir)\.? )?[A-Z][\w’'-]+(?: (?:van |von |de |of )?[A-Z][\w’'-]+)*")
+_NAME = re.compile(r"(?:(?:Mr|Mrs|Ms|Dr|Sir)\.? )?[A-Z][\w-]+(?: (?:van |von |de |of )?[A-Z][\w-]+)*")
 _OPENERS = frozenset(
     """a an and as after at before but for he her his how however i if in it its monday my no not now on our she since
     so sunday saturday that the their then there these they this thursday those today tuesday we wednesday what when
     while who why with yes yesterday you your friday here""".split()  # noqa: SIM905
 )
 _SPEAKER = re.compile(r"^(?:[A-Z]|[Uu]ser|[Aa]ssistant|[Ss]peaker ?\w|[Aa]gent ?\w?): ")
-_PRONOUN = re.compile(r"^(He|She|His|Her)\b(?= \w)")
+_PRONOUN = re.compile(r"^(He|She|His|Her)\b(?= \w|['’](?:s|ll|d)\b)")
+_NOT_SAID = re.compile(
+    r"\b(?:if|unless|whether|until|had|would|could|may|might|said|says|say|claim(?:s|ed)?|argue[sd]?|think|thinks|thought"
+    r"|believe[sd]?|alleg\w+|den(?:y|ies|ied)|according|told|hope[sd]?|suggest\w*|not|no|never|\w+n['’]t)\b",
+    re.IGNORECASE,
+)
+"""Before a clause: the sentence does not say the clause of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +91,28 @@ def claims_of(output: Output) -> tuple[Piece, ...]:
     found: list[Piece] = []
     names: list[str] = []
     for sentence in output.sentences:
-        for start, end in _clauses(sentence.text):
+        for start, end in _claims(sentence.text):
             text = sentence.text[start:end]
             found.append(_with_name(text, sentence.start + start, sentence.start + end, names))
         names += [name for name in _names(sentence.text) if name not in names]
     return tuple(found)
+
+
+def _claims(text: str) -> Iterator[tuple[int, int]]:
+    for start, end in _clauses(text):
+        yield from _short(text, start, end)
+
+
+def _short(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Halves of what is too long, cut behind a comma or blank near the middle."""
+    if end - start <= LONGEST:
+        yield start, end
+        return
+    middle, quarter = (start + end) // 2, (end - start) // 4
+    near = [at for at in range(middle - quarter, middle + quarter) if text[at - 1] in " \t"]
+    cut = min(near, key=lambda at: (text[at - 2] not in ",;:", abs(at - middle)), default=middle)
+    yield from _short(text, start, cut)
+    yield from _short(text, cut, end)
 
 
 def _clauses(text: str) -> list[tuple[int, int]]:
@@ -107,7 +138,7 @@ def _with_name(text: str, start: int, end: int, names: Sequence[str]) -> Piece:
     return Piece(own + text[match.end() :], start, end, len(own) - match.end())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Source:
     """A text that claims are held against, with the place of each sentence in it as the user gave it."""
 
@@ -116,6 +147,24 @@ class Source:
     field: str
     ends: str = ""
     """Read after every passage: the question that was asked, the last turns."""
+
+    @cached_property
+    def said(self) -> frozenset[str]:
+        """What it says word for word: its sentences, and clauses of them that stand alone."""
+        found = set()
+        for sentence in self.passages.sentences:
+            own = _SPEAKER.sub("", sentence)
+            found.add(_key(own))
+            found |= {_key(own[start:end]) for start, end in _clauses(own) if not _NOT_SAID.search(own[:start])}
+        return frozenset(key for key in found if key.count(" ") + 1 >= LEAST_WORDS)
+
+    def says(self, piece: Piece) -> bool:
+        return not piece.shift and _key(piece.text) in self.said
+
+    @property
+    def trust(self) -> float:
+        """A verdict on a source that is read in parts says less: what decides may stand in a part that was not read."""
+        return max(LEAST_TRUST, min(1.0, BUDGET / max(1, sum(self.passages.sizes))))
 
     def passages_for(self, claims: Sequence[str], words: int = BUDGET) -> list[tuple[str, list[int]]]:
         """Contexts, each with the claims (by number) that are read with it."""
@@ -142,14 +191,20 @@ class Source:
         return (text + self.ends).lstrip("\n")
 
 
-def source_of(text: str, field: str, ends: str = "") -> Source:
-    return memory.once(("source", text, field, ends), lambda: _source_of(text, field, ends))
+def _key(text: str) -> str:
+    return " ".join(word.text.casefold() for word in words(text))
 
 
-def _source_of(text: str, field: str, ends: str) -> Source:
+def source_of(text: str, field: str, ends: str = "", begins: int = 0) -> Source:
+    """`begins`: where the text stands in its field."""
+    return memory.once(("source", text, field, ends, begins), lambda: _source_of(text, field, ends, begins))
+
+
+def _source_of(text: str, field: str, ends: str, begins: int) -> Source:
     read = detokenise_with_places(text, emoji=False)
     pieces = sentences(read.text, "line")
-    places = tuple(read.span(piece.start, piece.end) for piece in pieces)
+    spans = (read.span(piece.start, piece.end) for piece in pieces)
+    places = tuple((begins + start, begins + end) for start, end in spans)
     return Source(Passages([piece.text for piece in pieces]), places, field, ends)
 
 
@@ -197,6 +252,7 @@ def judge_claims(
         for at, (reading,) in zip(others, second, strict=True):
             if reading.supported > readings[at].supported:
                 readings[at] = reading
+    readings = {at: one.copied() if source.says(pieces[at]) else one for at, one in readings.items()}
     nearest = [source.passages.ranked(text)[0] if source.passages.sentences else None for text in texts]
     judged = [Judged(piece, readings[at], near) for at, (piece, near) in enumerate(zip(pieces, nearest, strict=True))]
     return [*judged, *(Judged(Piece(beside, 0, len(beside)), reading, None) for reading in extra)]
@@ -253,12 +309,14 @@ def turns_text(turns: Sequence[str]) -> str:
 
 def sources_of(example: Example, beside: Beside) -> list[Source]:
     """What claims are held against; several for several references."""
-    if beside == "fact":
-        return [source_of(fact_of(example), "context")]
-    if beside == "dialogue":
-        return [source_of(fact_of(example), "context", "\n" + turns_text(turns_of(example, 4)))]
+    if beside in ("fact", "dialogue"):
+        fact = (example.context or "").replace(PERSONA, " " * len(PERSONA)) if fact_of(example) else ""
+        turns = "\n" + turns_text(turns_of(example, 4)) if beside == "dialogue" else ""
+        return [source_of(fact, "context", turns)]
     if beside == "references":
-        return [source_of(reference, "reference") for reference in references_of(example)]
+        begins = accumulate((len(text) + 1 for text in example.references), initial=0)
+        each = zip(example.references, begins, strict=False)
+        return [source_of(text, "references", begins=at) for text, at in each if read_plain(text)]
     asked = f"\nQuestion: {read_plain(example.question)}" if example.question and beside == "document" else ""
     return [source_of(example.source or "", "source", asked)]
 
@@ -299,8 +357,8 @@ class ReaderSignal(EvaluatorSignal):
 
 @dataclass(frozen=True)
 class Claims(ReaderSignal):
-    """Log-odds that what the output claims is supported: of its weakest claim, and on average; and that the output, as
-    a whole, serves as the summary, reply or answer."""
+    """Log-odds that what the output claims is supported: of its weakest claim, and on average; that none is
+    contradicted; and that the output, as a whole, serves as the summary, reply or answer."""
 
     words: int = BUDGET
     """Of a source that are read with a claim."""
@@ -314,6 +372,7 @@ class Claims(ReaderSignal):
         return (
             log_odds("lowest", "Is the least supported of its claims supported?", self._need),
             log_odds("mean", "Are its claims supported?", self._need),
+            log_odds("sound", "Is none of its claims contradicted?", self._need),
             log_odds("fit", "Does it serve as summary, reply or answer?", self._need),
         )
 
@@ -325,8 +384,13 @@ class Claims(ReaderSignal):
         cut: dict[str, int] = {}
         for source in sources_of(example, self.beside):
             *judged, whole = judge_claims(reader, source, pieces, self.words, self.again, beside=output.text)
-            values = [one.log_odds for one in judged]
-            found = {"lowest": min(values), "mean": sum(values) / len(values), "fit": odds(whole.reading.fit)}
+            values = [source.trust * one.log_odds for one in judged]
+            found = {
+                "lowest": min(values),
+                "mean": sum(values) / len(values),
+                "sound": -max(source.trust * odds(one.reading.contradicted) for one in judged),
+                "fit": odds(whole.reading.fit),
+            }
             # Of several references the one that supports it best.
             if not best or found["mean"] > best["mean"]:
                 best, spans = found, evidence(output, source, judged)
