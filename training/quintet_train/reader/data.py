@@ -270,6 +270,52 @@ def documents(source: Source, folder: Path, rng: Random) -> Iterator[Group]:
         before = own
 
 
+_NOISE = re.compile(r"\{\w+\}\s*")
+MOST_SPOKEN = 420
+"""Words of a part of a meeting; more would not be read whole."""
+
+
+def meetings(source: Source, folder: Path, rng: Random) -> Iterator[Group]:
+    """People's answers about a part of a meeting (supported), with another speaker or one thing changed
+    (contradicted), and answers about other parts (absent). Meetings that a validation set quotes are left out."""
+    quoted = set(_rows_of_text(Path(__file__).parent / "quoted_meetings.txt"))
+    for row in _rows(folder, source.file):
+        if row["id"] in quoted:
+            continue
+        turns = [(speaker, _NOISE.sub("", detokenise(text)).strip()) for speaker, text in row["turns"]]
+        speakers = sorted({speaker for speaker, _ in turns})
+        parts: list[tuple[str, list[str]]] = []
+        for _, answer, spans in row["specific"]:
+            own = [turn for start, end in spans for turn in turns[int(start) : int(end) + 1] if turn[1]]
+            text = "\n".join(f"{speaker}: {said}" for speaker, said in own)
+            said = [piece.text for piece in sentences(detokenise(answer), "line") if 5 <= len(piece.text.split()) <= 45]
+            if said and 40 <= len(text.split()) <= MOST_SPOKEN:
+                parts.append((text, said))
+        for at, (text, said) in enumerate(parts):
+            claims = []
+            for claim in said[:4]:
+                claims.append(Claim(claim, SUPPORTED, ()))
+                for edit in (_other_speaker(claim, speakers, rng), getattr(falsify(claim, text, rng), "text", None)):
+                    if edit:
+                        claims.append(Claim(edit, CONTRADICTED, changed_words(edit, claim)))
+            other = parts[(at + 1 + rng.randrange(max(1, len(parts) - 1))) % len(parts)]
+            if other[0] != text:
+                claims.append(Claim(rng.choice(other[1]), ABSENT, None, weight=0.5))
+            yield Group(source.name, source.part, text, tuple(claims))
+
+
+def _rows_of_text(path: Path) -> list[str]:
+    return [line for line in path.read_text("utf-8").splitlines() if line and not line.startswith("#")]
+
+
+def _other_speaker(claim: str, speakers: Sequence[str], rng: Random) -> str | None:
+    named = [speaker for speaker in speakers if re.search(rf"\b{re.escape(speaker)}\b", claim)]
+    others = [speaker for speaker in speakers if speaker not in named]
+    if len(named) != 1 or not others:
+        return None
+    return re.sub(rf"\b{re.escape(named[0])}\b", lambda _: rng.choice(others), claim)
+
+
 _DULL = (
     "I see.", "That is nice.", "Okay, good to know.", "I don't know.", "Yeah, me too.", "That's interesting!", "Cool.",
     "I agree with you.", "Really? That is great.", "Oh, wow.", "Sure, why not.", "Haha, that is funny.",
@@ -301,6 +347,8 @@ def everything(folder: Path, seed: int = 0) -> list[Group]:
     found = list(written())
     for source in known_sources():
         made = documents(source, folder, rng) if source.part == "copies" else None
+        if source.name == "qmsum":
+            made = meetings(source, folder, rng)
         if source.part == "replies":
             made = replies(source, folder, rng)
         found += made if made is not None else pairs(source, folder)
