@@ -103,7 +103,7 @@ def compare(
         tables = [(name, ids_of(one), {label: one[label] for label in shared})
                   for name, one in zip(names, results, strict=True)]  # fmt: skip
     else:
-        tables = scores_by_system([os.fspath(one) for one in given], wanted)
+        tables = scores_by_system([os.fspath(one) for one in given if not isinstance(one, Result)], wanted)
     found = [System(name, values, ids) for name, ids, values in tables]
     return compare_systems(found, wanted, lower_is_better=down, tie=tie, common_only=common_only)
 

@@ -138,8 +138,8 @@ def _run(given: list[str]) -> int:
         return _say(_unwritable(error), 2)
     except Exception as error:
         if hasattr(error, "format_message"):  # a usage error; typer may carry its own copy of click
-            command = getattr(getattr(error, "ctx", None), "command_path", None) or "quintet"
-            return _say(f"{error.format_message()} (see {command} --help)", 2)
+            path = getattr(getattr(error, "ctx", None), "command_path", None) or "quintet"
+            return _say(f"{error.format_message()} (see {path} --help)", 2)
         if os.environ.get("QUINTET_DEBUG"):
             raise
         return _say(f"internal error: {type(error).__name__}: {error}; set QUINTET_DEBUG=1 for details", 1)

@@ -10,6 +10,7 @@ from typing import Annotated, Any, get_args
 import typer
 
 from quintet.cli import options, screen
+from quintet.core.example import Example
 from quintet.core.parameters import build
 from quintet.errors import InputError, UnknownName
 from quintet.metrics.baselines.corpus import CorpusScore, Test, corpus_scores, known, same_references
@@ -25,7 +26,7 @@ Metrics = Annotated[
     list[str] | None, typer.Option("--metric", "-m", metavar="NAME", help="bleu, chrf, chrf++, ter; may be repeated.")
 ]
 Samples = Annotated[int, typer.Option("--samples", metavar="N", min=0, help="Resamples or trials; 0: sacrebleu's own.")]
-TestName = Annotated[str, typer.Option("--test", metavar="NAME", help=f"{' or '.join(TESTS)}: paired, of systems.")]
+TestName = Annotated[Any, typer.Option("--test", metavar="NAME", help=f"{' or '.join(TESTS)}: paired, of systems.")]
 Format = Annotated[str, typer.Option("--format", "-f", metavar="NAME", help="text or json.")]
 
 
@@ -49,7 +50,7 @@ def corpus(
     for asked in metric or ():
         build(known, asked)
     named = [(name or PurePath(path).name.partition(".")[0], path) for name, path in map(named_file, files_of(files))]
-    systems: dict[str, dict[str, Any]] = {}
+    systems: dict[str, dict[str, Example]] = {}
     for name, path in named:
         for system, rows in _systems(path, columns, input_format).items():
             own = system if len(named) == 1 and system else name
@@ -67,7 +68,7 @@ def corpus(
         _show(found, len(ids))
 
 
-def _systems(path: str, columns: str | None, format: str | None) -> dict[str, dict[str, Any]]:
+def _systems(path: str, columns: str | None, format: str | None) -> dict[str, dict[str, Example]]:
     """By system, then by what pairs its outputs: the group where one file holds several systems, else the id."""
     from quintet.io.items import open_items
 
@@ -75,10 +76,10 @@ def _systems(path: str, columns: str | None, format: str | None) -> dict[str, di
         screen.say_columns(items.columns.line())
         examples = [item.example for item in items if item.example is not None]
     several = len({example.system for example in examples}) > 1
-    systems: dict[str, dict[str, Any]] = {}
+    systems: dict[str, dict[str, Example]] = {}
     for example in examples:
         key = example.group if several else example.id
-        if several and key is None:
+        if key is None:
             raise InputError("rows have no doc_id to pair systems by", path, "add it, or give one file per system")
         own = systems.setdefault(example.system or "" if several else "", {})
         if key in own:

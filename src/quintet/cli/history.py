@@ -17,6 +17,7 @@ import typer
 from quintet._version import __version__
 from quintet.cli import options, screen
 from quintet.core.item import Scored
+from quintet.core.metric import Metric
 from quintet.core.result import Column as About
 from quintet.core.result import Result
 from quintet.errors import InputError, UnknownName
@@ -55,7 +56,7 @@ class Recorder:
         for label, values in self._values.items():
             values.append(scored.scores[label].value)
 
-    def finish(self, what: str, files: Sequence[str], cache: bool | str) -> None:
+    def finish(self, what: str, files: Sequence[str], cache: bool | str | Path) -> None:
         seconds = round(time.monotonic() - self._started, 2)
         columns = {}
         for label, values in self._values.items():
@@ -67,9 +68,9 @@ class Recorder:
                 number_or_none(mean), number_or_none(low), number_or_none(high), len(known), about.higher_is_better,
                 about.signature,
             )  # fmt: skip
-        values = {k: [number_or_none(round(v, 6)) for v in column] for k, column in self._values.items()}
+        kept = {k: [number_or_none(round(v, 6)) for v in column] for k, column in self._values.items()}
         run = Run(
-            what, tuple(files), len(self._ids), columns, seconds, version=__version__, ids=self._ids, values=values
+            what, tuple(files), len(self._ids), columns, seconds, version=__version__, ids=self._ids, values=kept
         )
         with suppress(
             InputError, sqlite3.Error
@@ -77,15 +78,15 @@ class Recorder:
             RunStore(runs_file(cache)).record(run)
 
 
-def record_result(result: Result, what: str, files: Sequence[str], cache: bool | str) -> None:
+def record_result(result: Result, what: str, files: Sequence[str], cache: bool | str | Path) -> None:
     recorder = Recorder(result.columns)
     for row in result.rows:
         recorder.add(row)
     recorder.finish(what, files, cache)
 
 
-def what_of(task: str | None, metrics: Sequence[str] | None) -> str:
-    return ", ".join(metrics) if metrics else f"task {task}"
+def what_of(task: str | None, metrics: Sequence[str | Metric] | None) -> str:
+    return ", ".join(m if isinstance(m, str) else m.name for m in metrics) if metrics else f"task {task}"
 
 
 def history(

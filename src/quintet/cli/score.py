@@ -46,9 +46,11 @@ class Summary:
         self._corpora = [tally for column in plan.columns if (tally := CorpusTally.of(column.label, column.metric))]
 
     def add(self, scored: Scored) -> None:
-        system = scored.item.example.system if scored.item.example else None
-        for tally in self._corpora if scored.item.example else ():
-            tally.add(scored.item.example)
+        example = scored.item.example
+        system = None if example is None else example.system
+        if example is not None:
+            for tally in self._corpora:
+                tally.add(example)
         for label in self._labels:
             value = scored.scores[label].value
             if not math.isnan(value):

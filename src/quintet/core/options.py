@@ -18,8 +18,8 @@ class Options:
     """A task (all its dimensions, or those in `dims`), or metrics; a single name may stand for a list of one."""
 
     task: str | None = None
-    dims: Sequence[str] | str | None = None
-    metrics: Sequence[str | Metric] | str | Metric | None = None
+    dims: Sequence[str] | None = None
+    metrics: Sequence[str | Metric] | None = None
     columns: Columns = None
     model: str | None = None
     task_file: str | Path | None = None

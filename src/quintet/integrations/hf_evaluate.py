@@ -63,7 +63,7 @@ def as_evaluation_module(task: str | None = None, *, inputs: Sequence[str] = ("r
 
     class EvaluationModule(evaluate.Metric):
         def _info(self) -> Any:
-            about = f"quintet {__version__}: {task or ', '.join(chosen.metrics or ())}"
+            about = f"quintet {__version__}: {task or ', '.join(map(str, chosen.metrics or ()))}"
             return evaluate.MetricInfo(
                 description=about, citation="", inputs_description="", features=datasets.Features(features)
             )

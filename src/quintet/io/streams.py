@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from quintet.errors import InputError
 from quintet.io.bounds import RATIO, RATIO_FROM, ROW, UNPACKED
@@ -42,8 +42,7 @@ def open_bytes(path: str | os.PathLike[str]) -> io.BufferedReader:
     if str(path) == STDIN and sys.stdin is None:
         raise InputError("is closed", name, "pipe something into it, or name a file")
     if is_url(path):
-        stream = io.BufferedReader(_Arriving(open_url(str(path))), READ_SIZE)
-        return _unpacked(stream, name)
+        return _unpacked(_buffered(open_url(str(path))), name)
     try:
         raw: Any = sys.stdin.buffer if str(path) == STDIN else open(path, "rb")  # noqa: SIM115
     except FileNotFoundError:
@@ -54,15 +53,19 @@ def open_bytes(path: str | os.PathLike[str]) -> io.BufferedReader:
         raise InputError(f"cannot be opened ({_reason(error)})", name) from None
     stream: io.BufferedReader = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)
     if not _is_file(stream):
-        stream = io.BufferedReader(_Arriving(stream, keep=str(path) == STDIN), READ_SIZE)
+        stream = _buffered(stream, keep=str(path) == STDIN)
     return _unpacked(stream, name)
 
 
 def _unpacked(stream: io.BufferedReader, name: str) -> io.BufferedReader:
     if peek(stream, 2, name)[:2] == GZIP_MAGIC:
         # GzipFile over the stream: closing the reader closes both.
-        return io.BufferedReader(_Arriving(_Unpacked(stream, name)), READ_SIZE)
+        return _buffered(_Unpacked(stream, name))
     return stream
+
+
+def _buffered(stream: Any, keep: bool = False) -> io.BufferedReader:
+    return cast(io.BufferedReader, io.BufferedReader(_Arriving(stream, keep), READ_SIZE))
 
 
 def _is_file(stream: io.BufferedReader) -> bool:

@@ -307,8 +307,8 @@ def _clean(text: str) -> str:
 
 SHOWN_CHARACTERS = 2000
 FAINT = 0.4
-POINTED_AT = ("not entailed", "unsupported", "reads badly", "unlikely", "order")
-POINTED_AT += ("contradicted", "not in the source", "cannot tell", "at fault")
+POINTED_AT = ("not entailed", "unsupported", "reads badly", "unlikely", "order",
+              "contradicted", "not in the source", "cannot tell", "at fault")  # fmt: skip
 """As in assets/text.js: evidence that is given only where something is wrong."""
 
 _STYLE = """<style>

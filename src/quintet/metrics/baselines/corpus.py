@@ -56,11 +56,12 @@ def corpus_scores(
     samples: int = 0,
 ) -> list[CorpusScore]:
     """By metric, then by system, the first being the baseline of the tests; `references` are those of each row."""
-    from sacrebleu.significance import PairedTest
+    from sacrebleu.significance import PairedTest, Result
 
     scorers = {name: corpus_scorer(build(known, name)) for name in metrics}
     most = max(map(len, references), default=0)
-    streams = [[refs[k] if k < len(refs) else None for refs in references] for k in range(most)]
+    # A row may lack a reference that others have; sacrebleu takes None for it, whatever its annotations say.
+    streams: Any = [[refs[k] if k < len(refs) else None for refs in references] for k in range(most)]
     if not streams or not all(references):
         raise InputError("a row has no reference", todo="name the column with --columns references=COLUMN")
     found: list[CorpusScore] = []
@@ -70,9 +71,9 @@ def corpus_scores(
         signatures, scores = paired()
         (label,) = signatures
         for system, result in zip(systems, scores[label], strict=True):
-            p = math.nan if result.p_value is None else float(result.p_value)
-            signature = signatures[label].format()
-            found.append(CorpusScore(name, system, result.score, float(result.mean), float(result.ci), p, signature))
+            assert isinstance(result, Result)  # only the column of names holds texts
+            p, mean, interval = (math.nan if v is None else float(v) for v in (result.p_value, result.mean, result.ci))
+            found.append(CorpusScore(name, system, result.score, mean, interval, p, signatures[label].format()))
     return found
 
 

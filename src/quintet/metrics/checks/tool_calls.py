@@ -131,7 +131,7 @@ def call_of(item: Any) -> Call | None:
     name = inner.get("name") or inner.get("tool") or inner.get("function")
     if not isinstance(name, str):
         return None
-    arguments = next((inner[key] for key in CALL_ARGUMENTS if inner.get(key) is not None), {})
+    arguments: Any = next((inner[key] for key in CALL_ARGUMENTS if inner.get(key) is not None), {})
     if isinstance(arguments, str):
         with suppress(ValueError):
             arguments = json.loads(arguments)
