@@ -69,9 +69,7 @@ class Recorder:
                 about.signature,
             )  # fmt: skip
         kept = {k: [number_or_none(round(v, 6)) for v in column] for k, column in self._values.items()}
-        run = Run(
-            what, tuple(files), len(self._ids), columns, seconds, version=__version__, ids=self._ids, values=kept
-        )
+        run = Run(what, tuple(files), len(self._ids), columns, seconds, version=__version__, ids=self._ids, values=kept)
         with suppress(
             InputError, sqlite3.Error
         ):  # scores are there and shown; a run that cannot be kept spoils nothing

@@ -259,12 +259,13 @@ def _table(recipe: str) -> Mapping[str, Any]:
         if not isinstance(table, dict) or key not in table:
             raise UnknownName(f"blend in {source}", name, table if isinstance(table, dict) else ())
         table = table[key]
-    for key in table:
+    found: Mapping[str, Any] = table
+    for key in found:
         if key not in _RECIPE_KEYS:
             raise UnknownName(f"key of blend {recipe}", key, _RECIPE_KEYS)
-    if not table.get("signals") or "question" not in table:
+    if not found.get("signals") or "question" not in found:
         raise InputError(f"blend {recipe} needs a question and signals", source)
-    return table
+    return found
 
 
 @lru_cache(maxsize=256)

@@ -240,13 +240,13 @@ def _well_known(vocabulary: dict[str, int] | list[tuple[str, float]]) -> list[in
     return [index for name, index in numbered if name in names]
 
 
-def _unknown_piece(model: dict) -> str:
+def _unknown_piece(model: dict[str, Any]) -> str:
     if model["type"] == "Unigram":
         return model["vocab"][model.get("unk_id") or 0][0]
     return model.get("unk_token") or "<unk>"
 
 
-def _forbid_special_pieces(model: dict, special: list[int]) -> None:
+def _forbid_special_pieces(model: dict[str, Any], special: list[int]) -> None:
     """In a Unigram vocabulary `</s>` is a piece like any other, and its score 0 would win whenever a text spells it."""
     if model["type"] != "Unigram":
         return
@@ -255,7 +255,7 @@ def _forbid_special_pieces(model: dict, special: list[int]) -> None:
             model["vocab"][index][1] = _NEVER
 
 
-def _add_prefix_space(part_or_sequence: dict | None) -> None:
+def _add_prefix_space(part_or_sequence: dict[str, Any] | None) -> None:
     """`the` at the start of a text should be the same sub-word as ` the` inside it (facts of CTC-E for RoBERTa)."""
     whole = part_or_sequence or {}
     for part in [whole, *whole.get("pretokenizers", []), *whole.get("processors", [])]:

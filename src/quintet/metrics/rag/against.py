@@ -159,7 +159,7 @@ class AnswerCorrectness(_Against):
         return _best(references, lambda reference: self._of(reference, example, chances))
 
     def _of(self, reference: str, example: Example, chances: Chances) -> Score:
-        if " ".join(features.plain_words(reference)) == " ".join(features.plain_words(example.output)) != "":
+        if " ".join(plain_words(reference)) == " ".join(plain_words(example.output)) != "":
             return Score(1.0, parts={"precision": 1.0, "recall": 1.0})
         said = _asked(example, example.output)
         beside = _asked(example, reference)
