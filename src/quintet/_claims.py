@@ -57,7 +57,7 @@ class Claim:
 
 
 def claims(text: str, *, source: str, question: str | None = None, model: str = "bundled:reader") -> list[Claim]:
-    """The claims of `text`, in order, each held against `source`.
+    """The claims of `text`, in order, each held against `source`; none where it holds no words.
 
     `question`: what the text answers, if it is an answer; a bare phrase is then read as one.
 
@@ -72,6 +72,8 @@ def claims(text: str, *, source: str, question: str | None = None, model: str = 
             raise InputError(f"{name} is empty", todo=f"give {name} as a string with words in it")
     reader: Reader = open_model(model, "reader")
     output = read_output(text)
+    if not output.places.text:  # tags or emoji alone
+        return []
     against = held.source_of(source, "source", f"\nQuestion: {question}" if question else "")
     judged = held.judge_claims(reader, against, held.claims_of(output))
     return [_claim(one, text, source, output, against, reader) for one in judged]
