@@ -15,6 +15,7 @@ from quintet.metrics.rag import features
 from quintet.metrics.rag.answers import context_spans, named
 from quintet.metrics.rag.support import Pair, RagMetric
 from quintet.text.abstention import abstains
+from quintet.text.content_words import plain_words
 from quintet.text.tokens import Piece
 
 Chances = Mapping[Pair, float]
