@@ -6,7 +6,7 @@ The ids that the authors of USR stored begin without one (`He` is 42803; "_go" a
 import pytest
 from tiny_models import build
 
-from quintet.models import torch_backend
+from quintet.models import torch_backend, torch_open
 from quintet.models.open import open_model
 from quintet.models.roles import Limits
 
@@ -19,7 +19,7 @@ FAMILY = {
 
 def first_pieces(path, role, text):
     family = FAMILY.get(role, "AutoModel")
-    loaded = torch_backend.load(path, family, "x", torch_backend.prefix_space(path, role))
+    loaded = torch_backend.load(path, family, "x", torch_open.prefix_space(path, role))
     ids = loaded.subwords.split(text).ids
     return [loaded.subwords._tokenizer.id_to_token(int(i)) for i in ids]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, nullcontext
 from os.path import realpath
 from pathlib import PurePath
@@ -31,7 +31,9 @@ from quintet.runner.run import Tally
 from quintet.stats.significance import mean_interval
 
 if TYPE_CHECKING:
+    from quintet.core.result import Layout
     from quintet.io.items import Items, ManyItems
+    from quintet.io.writers import Writer
     from quintet.report import ReportWriter
     from quintet.runner.parts import Part
 
@@ -167,63 +169,87 @@ def score(
     _refuse_overwriting(paths, out, report, cached, calibration, task_file)
     if limit is not None and out is not None and _over(out, paths):
         raise InputError("--limit would drop the other rows of the input", out, "name another file with --out")
-    with _opened(paths, text, input_format, task, columns, skip_bad, limit) as items:
+    with _opened(paths, text, input_format, task, columns, skip_bad, limit) as items, ExitStack() as opened:
         if text is None:
             screen.say_columns(items.line())
         asked = Options(task, options.names(dims), metric, columns, model, task_file, fast, calibration)
         plan = api.make_plan(asked, items.present)
-        tally, summary, shown = Tally(), Summary(plan), list[Scored]()
-        sessions = _sessions(plan) if task in TASKS else None
-        if sessions is None and sessions_out is not None:
+        taken = _Taken(
+            plan, _sessions(plan) if task in TASKS else None, row_layout(items.names, plan.signatures, evidence)
+        )
+        if taken.sessions is None and sessions_out is not None:
             raise InputError(f"task {task} has no conversations", "--sessions", f"give --task {TASKS[0]}")
-        layout = row_layout(items.names, plan.signatures, evidence)
         executor = api.open_executor(workers, engine)
         # One after the other: what cannot be opened leaves nothing of the others behind.
-        with ExitStack() as opened:
-            store = opened.enter_context(closing(api.open_store(cached)))
-            writer = None if chosen == "table" else opened.enter_context(open_writer(out or "-", chosen))
-            page = opened.enter_context(_page(report, plan, paths) or nullcontext())
-            kept = None if cached is False or text is not None else Recorder(plan.described)
-            tick = opened.enter_context(screen.progress(_total(paths, limit), "scoring"))
-            for scored in api.stream(
-                plan, items, store, skip_bad=skip_bad, executor=executor, tally=tally, on_row=tick
-            ):
-                summary.add(scored)
-                if kept is not None:
-                    kept.add(scored)
-                if sessions is not None:
-                    sessions.add(scored)
-                if page is not None:
-                    page.write(scored)
-                if writer is not None:
-                    writer.write(flat_row(scored, layout))
-                elif len(shown) < SHOWN_ROWS:
-                    shown.append(scored)
-            if tally.rows == 0:
-                raise InputError("has no rows", ", ".join(paths), "give at least one")
-            if writer is not None:
+        store = opened.enter_context(closing(api.open_store(cached)))
+        taken.writer = None if chosen == "table" else opened.enter_context(open_writer(out or "-", chosen))
+        taken.page = opened.enter_context(_page(report, plan, paths) or nullcontext())
+        taken.run = None if cached is False or text is not None else Recorder(plan.described)
+        tick = opened.enter_context(screen.progress(_total(paths, limit), "scoring"))
+        for scored in api.stream(
+            plan, items, store, skip_bad=skip_bad, executor=executor, tally=taken.tally, on_row=tick
+        ):
+            taken.add(scored)
+        taken.finish(paths, out, chosen)
+    to_stdout = taken.writer is None or out not in (None, "-")
+    taken.finish_sessions(sessions_out, stderr=not to_stdout)
+    if taken.run is not None:
+        taken.run.finish(what_of(task, metric), paths, cached)
+    _report(plan, taken.shown, taken.summary, taken.tally, to_stdout)
+    for line in (*taken.warnings(chosen), spent(model)):
+        if line is not None:
+            screen.console(stderr=True).print(line, markup=False)
+
+
+class _Taken:
+    """What takes rows as they come: the file, the page, the means, the conversations, the history of runs."""
+
+    def __init__(self, plan: Plan, sessions: Sessions | None, layout: Layout) -> None:
+        self.tally, self.summary, self.shown = Tally(), Summary(plan), list[Scored]()
+        self.sessions, self._layout = sessions, layout
+        self.writer: Writer | None = None
+        self.page: ReportWriter | None = None
+        self.run: Recorder | None = None
+
+    def add(self, scored: Scored) -> None:
+        self.summary.add(scored)
+        if self.run is not None:
+            self.run.add(scored)
+        if self.sessions is not None:
+            self.sessions.add(scored)
+        if self.page is not None:
+            self.page.write(scored)
+        if self.writer is not None:
+            self.writer.write(flat_row(scored, self._layout))
+        elif len(self.shown) < SHOWN_ROWS:
+            self.shown.append(scored)
+
+    def finish(self, paths: Sequence[str], out: str | None, format: str) -> None:
+        if self.tally.rows == 0:
+            raise InputError("has no rows", ", ".join(paths), "give at least one")
+        if self.writer is not None:
+            self.writer.finish()
+            if self.writer.replaced and out is not None and _over(out, paths):
+                what = f"{self.writer.replaced} texts hold what {format} cannot write and would be lost"
+                raise InputError(what, out, "name another file with --out, best one that ends in .jsonl")
+
+    def finish_sessions(self, out: str | None, stderr: bool) -> None:
+        from quintet.io.writers import open_writer
+
+        if self.sessions is None:
+            return
+        if out is not None:
+            with open_writer(out, _format(None, out)) as writer:
+                for session in self.sessions:
+                    writer.write(session.to_json())
                 writer.finish()
-                if writer.replaced and out is not None and _over(out, paths):
-                    what = f"{writer.replaced} texts hold what {chosen} cannot write and would be lost"
-                    raise InputError(what, out, "name another file with --out, best one that ends in .jsonl")
-    if sessions is not None:
-        if sessions_out is not None:
-            with open_writer(sessions_out, _format(None, sessions_out)) as of_sessions:
-                for session in sessions:
-                    of_sessions.write(session.to_json())
-                of_sessions.finish()
-        screen.say_sessions(list(sessions), stderr=writer is not None and out in (None, "-"))
-    if kept is not None:
-        kept.finish(what_of(task, metric), paths, cached)
-    _report(plan, shown, summary, tally, to_stdout=writer is None or out not in (None, "-"))
-    if writer is not None and writer.replaced:
-        note = f"{writer.replaced} characters that are no Unicode text were written as U+FFFD"
-        screen.console(stderr=True).print(note, markup=False)
-    if writer is not None and writer.cut:
-        note = f"{screen.counted(writer.cut, 'text')} cut to what a cell of {chosen} holds"
-        screen.console(stderr=True).print(note, markup=False)
-    if (line := spent(model)) is not None:
-        screen.console(stderr=True).print(line, markup=False)
+        screen.say_sessions(list(self.sessions), stderr=stderr)
+
+    def warnings(self, format: str) -> Iterator[str]:
+        if self.writer is not None and self.writer.replaced:
+            yield f"{self.writer.replaced} characters that are no Unicode text were written as U+FFFD"
+        if self.writer is not None and self.writer.cut:
+            yield f"{screen.counted(self.writer.cut, 'text')} cut to what a cell of {format} holds"
 
 
 def _in_parts(file: str, out: str | None, engine: str, workers: int, **how: Any) -> None:

@@ -200,7 +200,7 @@ def _open(spec: str, role: str) -> Any:
     if head and head != HALF:
         raise ModelError(f"{spec} names a head; only a judge has named heads (write {kind}:{name})")
     refuse_pickles(path, name if kind == "dir" else f"hf:{name}")
-    from quintet.models.torch_backend import open_torch
+    from quintet.models.torch_open import open_torch
 
     return open_torch(path, role, identity(spec), half=head == HALF)
 

@@ -1,13 +1,13 @@
 """Published checkpoints on torch and transformers: any Hugging Face encoder, decoder or T5, from safetensors only.
 
-Import this module only when torch is wanted: `models.open` does. One class per role, in the modules `torch_*`.
+Import this module only when torch is wanted. One class per role, in the modules `torch_*`; `torch_open` chooses.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quintet._checked import whole_number
-from quintet.errors import MissingExtra, ModelError, UnknownName
-from quintet.models import folder
+from quintet.errors import MissingExtra, ModelError
 from quintet.models.passes import Layers, embed_layers
 from quintet.models.roles import Long
 from quintet.models.subwords import PAD, Subwords
@@ -58,41 +57,6 @@ class Loaded:
 
     def tensor(self, array: NDArray[np.int64]) -> torch.Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.model.device)
-
-
-def open_torch(path: Path, role: str, identity: str, half: bool = False) -> Any:
-    """The model of a folder in a role; what the folder does not hold is named. `half`: in bfloat16 where that is known
-    to be worth it."""
-    from quintet.models import memo, torch_lm, torch_pairs, torch_trained
-    from quintet.models import torch_t5 as torch_yes_no
-
-    if half and role != "yes-no":
-        raise ModelError(f"{identity}: #bf16 is for a T5 that answers Yes or No, not for the role {role}")
-    if table := torch_trained.description(path):
-        return torch_trained.open_trained(path, table, role, identity)
-    makers: dict[str, tuple[str, Callable[[Loaded], Any]]] = {
-        "embedder": ("AutoModel", lambda loaded: memo.Memo(TorchEncoder(loaded))),
-        "masked-lm": ("AutoModelForMaskedLM", torch_lm.TorchMaskedLM),
-        "causal-lm": ("AutoModelForCausalLM", torch_lm.TorchCausalLM),
-        "seq2seq-lm": ("AutoModelForSeq2SeqLM", torch_lm.TorchSeq2SeqLM),
-        "pair-classifier": ("AutoModelForSequenceClassification", torch_pairs.TorchPairClassifier),
-        "token-tagger": ("AutoModelForTokenClassification", torch_pairs.TorchTokenTagger),
-        "regressor": ("AutoModelForSequenceClassification", torch_pairs.TorchRegressor),
-        "sentence-order": ("AutoModelForPreTraining", torch_pairs.TorchSentenceOrder),
-        "yes-no": ("", lambda loaded: torch_yes_no.TorchYesNo(loaded, half=half)),
-    }
-    if role not in makers:
-        raise UnknownName("role", role, makers)
-    family, maker = makers[role]
-    return maker(load(path, family or torch_yes_no.family(path), identity, prefix_space(path, role)))
-
-
-def prefix_space(path: Path, role: str) -> bool:
-    """Whether a text of this role begins as if a blank stood before it. bert_score (CTC-E, BERTScore) reads it so; the
-    authors of USR and CTC-D did not. A folder that was trained here says how it was trained."""
-    if role == "embedder":
-        return True
-    return folder.trained_with_prefix_space(path)
 
 
 def load(path: Path, family: str, identity: str, prefix_space: bool = False) -> Loaded:

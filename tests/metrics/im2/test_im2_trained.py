@@ -10,7 +10,7 @@ from quintet.core.example import Example
 from quintet.metrics.im2.classifiers import FiveIes, RightOrder, TopicCoherence, TrueResponse, ValidUtterance
 from quintet.models.open import open_model
 from quintet.models.roles import Limits
-from quintet.models.torch_backend import open_torch
+from quintet.models.torch_open import open_torch
 from quintet_train.export import open_trained
 from quintet_train.items import PairItem, RankItem
 from quintet_train.run import run_recipe
