@@ -14,6 +14,7 @@ from quintet.core.item import Item, Scored
 from quintet.core.metric import Metric
 from quintet.core.options import Columns, Options
 from quintet.core.parameters import build
+from quintet.core.plain import JsonObject
 from quintet.core.result import Result, row_layout
 from quintet.core.score import Score
 from quintet.core.task import find_task, read_tasks, task_of
@@ -129,7 +130,7 @@ def score_text(
     0.5
     """
     given = {"source": source, "context": context, "history": history, "question": question, "contexts": contexts}
-    row: dict[str, Any] = {"output": output, **{name: value for name, value in given.items() if value is not None}}
+    row: JsonObject = {"output": output, **{name: value for name, value in given.items() if value is not None}}
     if references:
         row["references"] = [references] if isinstance(references, str) else list(references)
     return score([row], task, **options).rows[0].scores
@@ -264,7 +265,7 @@ def score_parts(
     workers: int = 1,
     engine: str | None = None,
     on_part: Callable[[Part], None] = lambda part: None,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Scores a file of any size into the folder `out`, part by part; files and `out` may be addresses (`s3://…`).
 
     Each part is written by the machine that scored it, and what is there already is not scored again: a run that was
@@ -541,7 +542,7 @@ def gate(
     return statistics.judge(statistics.subject_of(scored, names, "the result"), limits, before, rules)
 
 
-def human_agreement(name: str, data: str | Path | None = None) -> dict[str, Any]:
+def human_agreement(name: str, data: str | Path | None = None) -> JsonObject:
     """How well people agree on a set: by dimension, and the weight of each quality in `overall`, all and by rater.
 
     >>> quintet.human_agreement("topical_chat")  # doctest: +SKIP

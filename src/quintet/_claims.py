@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from quintet.core.plain import JsonObject
 from quintet.errors import InputError
 from quintet.metrics.evaluator import claims as held
 from quintet.metrics.evaluator.reading import read_output
@@ -43,8 +44,8 @@ class Claim:
     read_as: str = ""
     """What was judged, where a pronoun was replaced by the name it stands for."""
 
-    def to_json(self) -> dict[str, Any]:
-        plain: dict[str, Any] = {"text": self.text, "start": self.start, "end": self.end, "verdict": self.verdict}
+    def to_json(self) -> JsonObject:
+        plain: JsonObject = {"text": self.text, "start": self.start, "end": self.end, "verdict": self.verdict}
         for name in ("supported", "contradicted", "absent"):
             plain[name] = round(getattr(self, name), 4)
         if self.source is not None:

@@ -7,12 +7,13 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quintet import _api as api
 from quintet.cli import options, screen
+from quintet.core.plain import JsonObject
 from quintet.errors import InputError, UnknownName
 
 if TYPE_CHECKING:
@@ -205,5 +206,5 @@ def people(set: Set, data: Data = None, by_system: BySystem = False, json_: AsJs
             view.print("Who gave which rating is not published: a column is a place, not a person.", markup=False)
 
 
-def _weights(who: str, told: dict[str, Any], names: list[str]) -> list[str]:
+def _weights(who: str, told: JsonObject, names: list[str]) -> list[str]:
     return [who, str(told["n"]), *(f"{told['softmax'][name]:.3f}" for name in names), f"{told['r_squared']:.3f}"]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -13,6 +13,7 @@ from quintet import _api as api
 from quintet.cli import options
 from quintet.cli.screen import counted
 from quintet.core.calibration import Calibration, Curve
+from quintet.core.plain import Cells
 from quintet.errors import InputError, UnknownName
 
 # What a calibration found, in lines that a person reads.
@@ -27,7 +28,7 @@ def lines_of(calibration: Calibration) -> list[str]:
     ]
 
 
-def _lines(name: str, curve: Curve, facts: Mapping[str, Any]) -> list[str]:
+def _lines(name: str, curve: Curve, facts: Cells) -> list[str]:
     good = "" if facts["good"] is None else f", {facts['good']} good"
     dropped = f", {counted(facts['dropped'], 'row')} without a label or score left out" if facts["dropped"] else ""
     lines = [f"{name} ({facts['labels']}, n = {facts['n']}{good}{dropped})"]

@@ -21,6 +21,7 @@ from typing import Annotated, Any
 
 import typer
 
+from quintet.core.plain import JsonObject
 from quintet.core.task import read_tasks
 from quintet.errors import InputError, UnknownName
 
@@ -49,12 +50,12 @@ def find_config(start: Path | None = None) -> Path | None:
     return None
 
 
-def defaults(path: Path, options: Mapping[str, Mapping[str, bool]]) -> dict[str, dict[str, Any]]:
+def defaults(path: Path, options: Mapping[str, Mapping[str, bool]]) -> dict[str, JsonObject]:
     """The options of each command as click wants them; `options` says which there are, and which may be repeated."""
     table = _read(path)
     if path.name == "pyproject.toml":
         table = table.get("tool", {}).get("quintet", {})
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, JsonObject] = {}
     for key, value in table.items():
         name = key.replace("-", "_")
         if isinstance(value, dict) and name in options:
@@ -84,7 +85,7 @@ def _value(path: Path, name: str, value: Any, many: bool) -> Any:
     return [str(value)] if many else value
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> JsonObject:
     try:
         return tomllib.loads(_text(path))
     except tomllib.TOMLDecodeError as error:
@@ -98,7 +99,7 @@ def _text(path: Path) -> str:
         raise InputError(f"cannot be read ({error})", str(path)) from None
 
 
-def settings(command: Any, given: list[str]) -> dict[str, dict[str, Any]]:
+def settings(command: Any, given: list[str]) -> dict[str, JsonObject]:
     """For the command line: the settings of this project, said on standard error where they are used."""
     path = find_config()
     if path is None:

@@ -9,6 +9,7 @@ import typer
 
 from quintet.cli import screen
 from quintet.cli.bench import Data, Variant
+from quintet.core.plain import JsonObject
 
 Export = Annotated[
     str | None,
@@ -62,7 +63,7 @@ def _told(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _row(found: Any) -> dict[str, Any]:
+def _row(found: Any) -> JsonObject:
     entry = found.entry
     return {
         "name": entry.name, "title": entry.title, "state": found.state, "problem": found.problem, "split": entry.split,

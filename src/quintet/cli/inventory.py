@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import RenderableType
 
 from quintet.cli import options, screen
 from quintet.core.metric import Metric
+from quintet.core.plain import Cells, JsonObject
 from quintet.core.task import Task, read_tasks
 from quintet.errors import QuintetError, UnknownName
 
@@ -60,7 +61,7 @@ def metrics(task: OfTask = None, search: Search = "", all_: All = False, json_: 
 _SEARCHED = ("name", "summary", "paper")
 
 
-def _short_table(rows: Sequence[Mapping[str, Any]], width: int) -> RenderableType:
+def _short_table(rows: Sequence[Cells], width: int) -> RenderableType:
     """A line for each."""
     cells = [[row["name"], row["needs"], row["better"]] for row in rows]
     taken = sum(max(map(len, column)) + 3 for column in zip(["name", "needs", "better"], *cells, strict=True))
@@ -69,7 +70,7 @@ def _short_table(rows: Sequence[Mapping[str, Any]], width: int) -> RenderableTyp
     return screen.plain_table(["name", "needs", "better", "what it does"], table, whole=(0, 1, 2, 3))
 
 
-def _of_task(rows: Sequence[dict[str, Any]], task: Task) -> list[dict[str, Any]]:
+def _of_task(rows: Sequence[JsonObject], task: Task) -> list[JsonObject]:
     """First those that answer the task's dimensions, then others that need what these need."""
     own = [d.metric.partition(":")[0] for d in task.dimensions.values() if d.metric]
     given = {need for d in task.dimensions.values() for need in d.dimension.needs}
@@ -78,7 +79,7 @@ def _of_task(rows: Sequence[dict[str, Any]], task: Task) -> list[dict[str, Any]]
     return first + [row for row in able if row not in first and not row["name"].startswith("evaluator-")]
 
 
-def _metric_row(name: str, summary: str, metric: Metric) -> dict[str, Any]:
+def _metric_row(name: str, summary: str, metric: Metric) -> JsonObject:
     first = metric.dimensions[0]
     return {
         "name": name,

@@ -11,6 +11,7 @@ from typing import Any
 
 from quintet._version import __version__
 from quintet.core.evidence import counted, shorten
+from quintet.core.plain import JsonObject
 from quintet.stats.gate import Check, Failing, Verdict
 
 _HEADERS = ("dimension", "limit", "mean", "95 % interval", "n", "verdict")
@@ -193,8 +194,8 @@ def _line(example: Failing) -> str:
     return f"{shorten(example.id, 60)}: {_score(example)}  {shorten(example.evidence, 160)}"
 
 
-def _place(file: str, example: Failing) -> dict[str, Any]:
-    place: dict[str, Any] = {"artifactLocation": {"uri": file.replace("\\", "/") or "data"}}
+def _place(file: str, example: Failing) -> JsonObject:
+    place: JsonObject = {"artifactLocation": {"uri": file.replace("\\", "/") or "data"}}
     row = _row_of(file, example)
     return {**place, "region": {"startLine": row}} if row else place
 

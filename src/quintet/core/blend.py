@@ -27,6 +27,7 @@ from quintet.core.dimension import Dimension
 from quintet.core.example import FIELDS, Example
 from quintet.core.metric import Composite, Metric, Row
 from quintet.core.parameters import build
+from quintet.core.plain import Cells, JsonObject
 from quintet.core.registry import metrics as registry
 from quintet.core.score import Score, Span
 from quintet.errors import InputError, MissingField, UnknownName
@@ -107,7 +108,7 @@ class Blend(Composite):
         return self.recipe
 
     @property
-    def table(self) -> Mapping[str, Any]:
+    def table(self) -> Cells:
         return _table(self.source)
 
     @property
@@ -133,7 +134,7 @@ class Blend(Composite):
         return tuple(dict.fromkeys(signal.metric for signal in self.signals))
 
     @property
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> JsonObject:
         # The constants are part of what the number is, so they are part of the signature.
         return {"recipe": self.recipe, "constants": _digest(self.source)}
 
@@ -222,7 +223,7 @@ def percentile(value: float, levels: list[float]) -> float:
 
 
 @lru_cache(maxsize=64)
-def _file(source: str) -> Mapping[str, Any]:
+def _file(source: str) -> Cells:
     try:
         if source.endswith(".toml"):
             text = Path(source).read_text(encoding="utf-8")
@@ -241,7 +242,7 @@ def _bundled(source: str) -> Traversable:
     return own if own.is_file() else files("quintet.metrics").joinpath(source, "blend.toml")
 
 
-def read_table(recipe: str) -> Mapping[str, Any]:
+def read_table(recipe: str) -> Cells:
     """One blend as plain data: question, intercept and signals."""
     return _table(recipe)
 
@@ -252,14 +253,14 @@ def digest(recipe: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _table(recipe: str) -> Mapping[str, Any]:
+def _table(recipe: str) -> Cells:
     source, _, name = recipe.rpartition("#") if "#" in recipe else recipe.partition("/")
     table: Any = _file(source)
     for key in name.split("/"):
         if not isinstance(table, dict) or key not in table:
             raise UnknownName(f"blend in {source}", name, table if isinstance(table, dict) else ())
         table = table[key]
-    found: Mapping[str, Any] = table
+    found: Cells = table
     for key in found:
         if key not in _RECIPE_KEYS:
             raise UnknownName(f"key of blend {recipe}", key, _RECIPE_KEYS)
@@ -278,7 +279,7 @@ def read_signals(recipe: str, known: Mapping[str, Metric]) -> tuple[Signal, ...]
     return tuple(_signal(row, recipe, known) for row in _table(recipe)["signals"])
 
 
-def _signal(row: Mapping[str, Any], recipe: str, known: Mapping[str, Metric] | None = None) -> Signal:
+def _signal(row: Cells, recipe: str, known: Mapping[str, Metric] | None = None) -> Signal:
     for key in row:
         if key not in _SIGNAL_KEYS:
             raise UnknownName(f"key of a signal in blend {recipe}", key, _SIGNAL_KEYS)

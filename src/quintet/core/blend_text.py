@@ -6,8 +6,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from quintet.core.plain import Cells
 
-def blend_toml(name: str, question: str, signals: Iterable[Mapping[str, Any]], intercept: float = 0.0) -> str:
+
+def blend_toml(name: str, question: str, signals: Iterable[Cells], intercept: float = 0.0) -> str:
     """One table in the form that `Blend` reads; `name` may be nested (`mine/nuf`)."""
     path = ".".join(json.dumps(part, ensure_ascii=False) for part in name.split("/"))
     lines = [f"[{path}]", f"question = {plain_toml(question)}", f"intercept = {plain_toml(intercept)}"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from quintet.core.example import Example
+from quintet.core.plain import Cells
 from quintet.core.score import Score
 
 
@@ -17,7 +17,7 @@ class Item:
     example: Example | None
     problem: str = ""
     """Why there is no example."""
-    carried: Mapping[str, Any] = field(default_factory=dict)
+    carried: Cells = field(default_factory=dict)
     """The row as it came; unknown columns are handed through to the output."""
     raw: str = ""
     """The row's text, where its cells could not be told apart: it is handed through as well."""

@@ -16,13 +16,14 @@ from typing import Any, ClassVar
 from quintet._version import __version__
 from quintet.core.dimension import Dimension
 from quintet.core.example import VISIBLE, Example
+from quintet.core.plain import Cells, JsonObject
 from quintet.core.score import EMPTY_OUTPUT, Score
 from quintet.errors import MissingField, QuintetError
 
 # A Signature: one line that lets a stranger get the same number.
 
 
-def signature(name: str, parameters: Mapping[str, Any], version: int, models: Mapping[str, str], release: str) -> str:
+def signature(name: str, parameters: Cells, version: int, models: Mapping[str, str], release: str) -> str:
     """`name|parameter:value|…|model:DIGEST|v:1|quintet:0.1.0`; parameters in the order they are declared."""
     parts = [name]
     parts += [f"{key}:{_plain(value)}" for key, value in parameters.items() if key not in models]
@@ -104,7 +105,7 @@ class Metric(ABC):
         return [field for field in self.fields if field not in present]
 
     @property
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> JsonObject:
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
 
     def model_identities(self) -> Mapping[str, str]:

@@ -11,6 +11,7 @@ from typing import Any, overload
 
 from quintet.core.dimension import Dimension
 from quintet.core.item import Scored
+from quintet.core.plain import Cells, JsonObject
 from quintet.core.score import EMPTY_FIELDS, Score
 from quintet.core.sessions import Session, Sessions
 from quintet.errors import InputError, UnknownName
@@ -32,7 +33,7 @@ class Layout:
     def columns(self) -> tuple[str, ...]:
         return (*self.input_columns, *self.names.values())
 
-    def row(self, values: Mapping[str, Any], scores: Mapping[str, Any]) -> dict[str, Any]:
+    def row(self, values: Cells, scores: Cells) -> JsonObject:
         """Input columns first, then ours in a fixed order. `values` is not changed."""
         ours = set(self.names.values())
         # A column that shows up after the names were settled moves aside rather than being overwritten.
@@ -148,7 +149,7 @@ class Result:
         fragment: str = import_module("quintet.report").html_fragment(self)
         return fragment
 
-    def to_dicts(self, evidence: bool = False) -> list[dict[str, Any]]:
+    def to_dicts(self, evidence: bool = False) -> list[JsonObject]:
         """Plain rows: the input's own columns, then one per score, `notes`, and `evidence` if asked for."""
         layout = self.layout(evidence)
         return [flat_row(row, layout) for row in self.rows]
@@ -204,13 +205,13 @@ def row_layout(input_columns: Iterable[str], labels: Iterable[str], evidence: bo
     return score_layout(input_columns, [*labels, "notes", *(["evidence"] if evidence else []), "raw"])
 
 
-def flat_row(scored: Scored, layout: Layout) -> dict[str, Any]:
+def flat_row(scored: Scored, layout: Layout) -> JsonObject:
     """One output row: the input's columns, one column per score, `notes` where a reader must know something, `raw`
     where a row's cells could not be told apart."""
     values = dict(scored.item.carried)
     if not values and scored.item.example is not None:
         values["id"] = scored.item.example.id
-    ours: dict[str, Any] = {
+    ours: JsonObject = {
         label: None if score.missing else round(score.value, 6) for label, score in scored.scores.items()
     }
     ours["notes"] = notes_of(scored)

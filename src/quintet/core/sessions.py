@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from quintet.core.item import Scored
+from quintet.core.plain import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ class Session:
     turns: int
     scores: Mapping[str, SessionScore]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """One flat row: `coherence`, `coherence.worst`, `coherence.worst_turn`, `coherence.end`."""
-        row: dict[str, Any] = {"session": self.id, "turns": self.turns}
+        row: JsonObject = {"session": self.id, "turns": self.turns}
         if self.system is not None:
             row["system"] = self.system
         for name, score in self.scores.items():

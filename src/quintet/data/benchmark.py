@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
 
 import numpy as np
 
 from quintet.core.example import Example
+from quintet.core.plain import JsonObject
 from quintet.data.catalog import Entry, entry
 from quintet.data.rated import Floats, Rated, RawFolder, Unit, find_folder, mean_of_rows
 from quintet.errors import InputError, UnknownName
@@ -156,10 +156,10 @@ def export(benchmark: Benchmark, path: str | os.PathLike[str]) -> int:
     return writer.rows
 
 
-def rows(benchmark: Benchmark) -> Iterator[dict[str, Any]]:
+def rows(benchmark: Benchmark) -> Iterator[JsonObject]:
     """Fields that an example lacks are left out; a missing rating is NaN here and null in the file."""
     for index, example in enumerate(benchmark.examples):
-        row: dict[str, Any] = {"id": example.id, "system": example.system, "doc_id": example.group}
+        row: JsonObject = {"id": example.id, "system": example.system, "doc_id": example.group}
         row |= {field: getattr(example, field) for field in ("output", "source", "context")}
         row["references"] = list(example.references) or None
         row["history"] = None if example.history is None else list(example.history)

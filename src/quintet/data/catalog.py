@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files as package_files
-from typing import Any, Literal
+from typing import Literal
 
+from quintet.core.plain import JsonObject
 from quintet.data.rated import RawFolder, find_folder
 from quintet.errors import InputError, UnknownName
 
@@ -112,7 +113,7 @@ def _status(facts: Entry, raw: RawFolder) -> Status:
     return Status(facts, "intact")
 
 
-def _entry(name: str, facts: dict[str, Any], source: dict[str, Any]) -> Entry:
+def _entry(name: str, facts: JsonObject, source: JsonObject) -> Entry:
     """Facts of the source (licence, citation, …) hold for each of its sets unless the set says otherwise."""
     merged = {**source, **facts}
     return Entry(

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quintet.core.example import Example
+from quintet.core.plain import Cells, JsonObject
 from quintet.errors import InputError
 
 # One name for one question: how the qualities of each data set are called here.
@@ -136,10 +137,10 @@ class RawFolder:
         except json.JSONDecodeError as problem:
             raise InputError(f"not JSON ({problem})", self._where(name), "fetch the file again") from problem
 
-    def jsonl(self, name: str) -> list[dict[str, Any]]:
+    def jsonl(self, name: str) -> list[JsonObject]:
         return list(self.jsonl_rows(name))
 
-    def jsonl_rows(self, name: str) -> Iterator[dict[str, Any]]:
+    def jsonl_rows(self, name: str) -> Iterator[JsonObject]:
         # Not splitlines(): texts may hold U+2028 and its kin.
         for number, line in enumerate(self.text(name).split("\n"), start=1):
             if not line.strip():
@@ -186,7 +187,7 @@ def number(value: Any) -> float:
         return math.nan
 
 
-def columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, Floats]:
+def columns(rows: Sequence[Cells]) -> dict[str, Floats]:
     """One array per name, NaN where a row lacks it; names in the order of their first appearance."""
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: np.array([number(row.get(name)) for row in rows]) for name in names}
@@ -210,7 +211,7 @@ def mean_of_rows(table: Floats) -> Floats:
     return np.where(count > 0, np.round(total / np.maximum(count, 1), 10), np.nan)
 
 
-def from_means(examples: Iterable[Example], rows: Sequence[Mapping[str, Any]], source: str = "") -> Rated:
+def from_means(examples: Iterable[Example], rows: Sequence[Cells], source: str = "") -> Rated:
     """From rows of {name in the file: mean rating}."""
     found = columns(rows)
     names = {canonical(name, source): name for name in found}

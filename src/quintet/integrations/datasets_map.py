@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from quintet.core.plain import Cells
 from quintet.integrations.chosen import Chosen, choose, score_columns
 
 
@@ -15,7 +15,7 @@ class BatchScorer:
 
     chosen: Chosen
 
-    def __call__(self, batch: Mapping[str, Any]) -> dict[str, list[float | None]]:
+    def __call__(self, batch: Cells) -> dict[str, list[float | None]]:
         # A LazyBatch of datasets is a Mapping, too, but decodes column by column.
         columns = {name: list(batch[name]) for name in batch}
         return score_columns(self.chosen.score(columns), list(columns))

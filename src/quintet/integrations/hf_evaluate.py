@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from quintet._version import __version__
+from quintet.core.plain import Cells, JsonObject
 from quintet.errors import MissingExtra
 from quintet.integrations.chosen import Chosen, choose
 
@@ -21,7 +22,7 @@ class QuintetMetric:
 
     def compute(
         self, *, predictions: Sequence[str], references: Sequence[Any] | None = None, **beside: Any
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """Mean, scores and signature by dimension; beside the references: sources, contexts, histories."""
         return compute(self.chosen, predictions, {"references": references, **beside})
 
@@ -31,17 +32,17 @@ def load(task: str | None = None, **options: Any) -> QuintetMetric:
     return QuintetMetric(choose(task, **options))
 
 
-def compute(chosen: Chosen, predictions: Sequence[str], beside: Mapping[str, Any]) -> dict[str, Any]:
+def compute(chosen: Chosen, predictions: Sequence[str], beside: Cells) -> JsonObject:
     from quintet.errors import UnknownName
 
-    columns: dict[str, Any] = {"output": list(predictions)}
+    columns: JsonObject = {"output": list(predictions)}
     for name, values in beside.items():
         if name not in _FIELD:
             raise UnknownName("argument of compute", name, ("predictions", *_FIELD))
         if values is not None:
             columns[_FIELD[name]] = list(values)
     result = chosen.score(columns)
-    found: dict[str, Any] = dict(result.means())
+    found: JsonObject = dict(result.means())
     found.update({f"{name}_scores": result[name] for name in result.columns})
     found["signatures"] = dict(result.signatures)
     return found
@@ -68,7 +69,7 @@ def as_evaluation_module(task: str | None = None, *, inputs: Sequence[str] = ("r
                 description=about, citation="", inputs_description="", features=datasets.Features(features)
             )
 
-        def _compute(self, predictions: Sequence[str], **beside: Any) -> dict[str, Any]:
+        def _compute(self, predictions: Sequence[str], **beside: Any) -> JsonObject:
             return compute(chosen, predictions, beside)
 
     return EvaluationModule(module_name=f"quintet-{task or 'metrics'}")

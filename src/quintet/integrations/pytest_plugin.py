@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from quintet.core.plain import Cells
+
 if TYPE_CHECKING:
     from quintet.core.score import Score
     from quintet.core.task import Task
@@ -76,7 +78,7 @@ def _reaches(score: Score, least: float) -> bool:
 
 
 def _scored(
-    output: str, fields: Mapping[str, Any], dimensions: Sequence[str], task: str | None, model: str | None
+    output: str, fields: Cells, dimensions: Sequence[str], task: str | None, model: str | None
 ) -> tuple[dict[str, Score], dict[str, str]]:
     """Scores and signatures by the names the caller used."""
     from quintet import _api as api
@@ -92,7 +94,7 @@ def _scored(
     return {n: row[d] for n, d in names.items()}, {n: result.signatures[d] for n, d in names.items()}
 
 
-def _example(output: str, fields: Mapping[str, Any]) -> Any:
+def _example(output: str, fields: Cells) -> Any:
     from quintet.core.example import Example
     from quintet.errors import InputError
 
@@ -134,7 +136,7 @@ def _task_of(dimensions: Sequence[str]) -> Task:
 
 def _report(
     output: str,
-    fields: Mapping[str, Any],
+    fields: Cells,
     scores: Mapping[str, Score],
     limits: Mapping[str, float],
     signatures: Mapping[str, str],

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from quintet.core.example import Example
+from quintet.core.plain import Cells
 from quintet.errors import InputError, MissingField, UnknownName
 from quintet.io.dialects import (
     ASKED,
@@ -218,7 +219,7 @@ def identity_columns() -> ColumnMap:
     return ColumnMap(**plain, references=("references",), names=frozenset(FIELDS))  # type: ignore[arg-type]
 
 
-def to_example(row: Mapping[str, Any], columns: ColumnMap, position: Any, task: str | None = None) -> Example:
+def to_example(row: Cells, columns: ColumnMap, position: Any, task: str | None = None) -> Example:
     """A row as an Example. `position` is where it stands (a Position, or a row number)."""
     number = getattr(position, "row", position)
     where = str(position) if hasattr(position, "row") else f"row {position}"
@@ -249,7 +250,7 @@ def to_example(row: Mapping[str, Any], columns: ColumnMap, position: Any, task: 
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    row: Mapping[str, Any]
+    row: Cells
     columns: ColumnMap
     where: str
 

@@ -10,6 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from quintet.core.plain import Cells, JsonObject
 from quintet.io.values import PARTS, is_messages, plain, speaker
 
 STRENGTHS = {"clear": 3, "weak": 2, "last": 1}
@@ -85,7 +86,7 @@ def fitting(paths: Iterable[str]) -> list[tuple[Dialect, dict[str, str]]]:
     return [(dialect, fields) for dialect, fields in found if "output" in fields]
 
 
-def paths_of(row: Mapping[str, Any]) -> set[str]:
+def paths_of(row: Cells) -> set[str]:
     """Every path a row has, to the depth that dialects ask for."""
     found: set[str] = set()
     for name, value in row.items():
@@ -93,7 +94,7 @@ def paths_of(row: Mapping[str, Any]) -> set[str]:
     return found
 
 
-def unwrapped(document: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+def unwrapped(document: Cells) -> list[JsonObject] | None:
     """The rows of a document that keeps them below a key (promptfoo results, an Inspect log), or None."""
     if any(wish.field == "output" and wish.strength == 3 for name in document for wish in wishes(str(name), None)):
         return None

@@ -7,9 +7,9 @@ from dataclasses import replace
 from glob import glob
 from itertools import chain, islice, starmap
 from pathlib import Path
-from typing import Any
 
 from quintet.core.item import Item
+from quintet.core.plain import Cells
 from quintet.errors import InputError, MissingField
 from quintet.io import conversations
 from quintet.io.bounds import DEEPEST, deeper_than
@@ -17,7 +17,7 @@ from quintet.io.columns import TEXT_FIELDS, ColumnMap, to_example
 from quintet.io.records import BadRow, Record, Table
 from quintet.io.tables import open_table
 
-Explicit = Mapping[str, Any] | str | None
+Explicit = Cells | str | None
 
 
 class Items:
@@ -72,7 +72,7 @@ class Items:
         self.close()
 
 
-def _writable(values: Mapping[str, Any]) -> Mapping[str, Any]:
+def _writable(values: Cells) -> Cells:
     """A cell that is nested too deep to be written is carried as its text."""
     deep = {name: f"nested deeper than {DEEPEST}" for name, value in values.items() if deeper_than(value)}
     return {**values, **deep} if deep else values

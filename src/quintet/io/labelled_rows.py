@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from quintet.core.plain import Cells
 from quintet.core.result import Result
 from quintet.errors import InputError, UnknownName
 from quintet.io.records import BadRow, Table
@@ -24,7 +25,7 @@ _YES = frozenset(("yes", "y", "true", "good", "ok", "pass", "accept", "accepted"
 _NO = frozenset(("no", "n", "false", "bad", "fail", "reject", "rejected", "incorrect", "inconsistent"))
 
 
-def column_of_numbers(rows: Sequence[Mapping[str, Any]], column: str, where: str) -> list[float]:
+def column_of_numbers(rows: Sequence[Cells], column: str, where: str) -> list[float]:
     """One number per row: a rating, 1 and 0 for yes and no, a mean over several; NaN for an empty cell."""
     known = dict.fromkeys(name for row in rows for name in row)
     if column not in known and column.partition(".")[0] not in known:
@@ -118,7 +119,7 @@ def _named(labels: Mapping[str, str], known: Sequence[str] | Mapping[str, str], 
     return dict(labels)
 
 
-def _groups(table: Table, rows: Sequence[Mapping[str, Any]]) -> list[str | None] | None:
+def _groups(table: Table, rows: Sequence[Cells]) -> list[str | None] | None:
     from quintet.io.dialects import PREFERRED, plain_name
 
     plain = {plain_name(name): name for name in reversed(table.columns)}

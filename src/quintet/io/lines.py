@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from itertools import zip_longest
-from typing import Any
 
+from quintet.core.plain import JsonObject
 from quintet.errors import InputError
 from quintet.io.records import BadRow, Position, Record, RowItem
 from quintet.io.streams import READ_SIZE, STDIN, Line, decode, display_name, numbered_lines, open_bytes, read_chunk
@@ -40,7 +40,7 @@ class LineRows:
             stream.close()
 
     def _row(self, row: int, together: tuple[Line, ...]) -> RowItem:
-        values: dict[str, Any] = {}
+        values: JsonObject = {}
         bad: tuple[Position, str] | None = None
         for column, line in zip(self.columns, together, strict=True):
             content = line.content.removesuffix(b"\n").removesuffix(b"\r")

@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from quintet.core.plain import Cells, JsonObject
 from quintet.errors import InputError
 from quintet.io.values import plain
 
@@ -19,12 +20,12 @@ LARGEST = 512 * 2**20
 """Bytes of a sample in a log that is packed."""
 
 
-def of_log(row: Mapping[str, Any]) -> dict[str, Any] | None:
+def of_log(row: Cells) -> JsonObject | None:
     """`row` as id, system and scores; None where no tool's log looks like this."""
     return next((found for read in _READERS if (found := read(row)) is not None), None)
 
 
-def inspect_samples(path: str) -> Iterator[dict[str, Any]]:
+def inspect_samples(path: str) -> Iterator[JsonObject]:
     """The samples of an Inspect log that is packed (`.eval`)."""
     try:
         with zipfile.ZipFile(path) as packed:
@@ -49,7 +50,7 @@ def value_of(value: Any) -> float | None:
     return GRADES.get(value.strip().lower()) if isinstance(value, str) else None
 
 
-def _inspect(row: Mapping[str, Any]) -> dict[str, Any] | None:
+def _inspect(row: Cells) -> JsonObject | None:
     scores = plain(row.get("scores"))
     if (
         not isinstance(scores, Mapping)
@@ -58,7 +59,7 @@ def _inspect(row: Mapping[str, Any]) -> dict[str, Any] | None:
     ):
         return None
     epoch = row.get("epoch", 1)
-    found: dict[str, Any] = {"id": str(row.get("id")) + ("" if epoch in (1, None) else f"/{epoch}")}
+    found: JsonObject = {"id": str(row.get("id")) + ("" if epoch in (1, None) else f"/{epoch}")}
     for name, score in scores.items():
         value = plain(plain(score)["value"])
         parts = value.items() if isinstance(value, Mapping) else [("", value)]
@@ -66,7 +67,7 @@ def _inspect(row: Mapping[str, Any]) -> dict[str, Any] | None:
     return found
 
 
-def _promptfoo(row: Mapping[str, Any]) -> dict[str, Any] | None:
+def _promptfoo(row: Cells) -> JsonObject | None:
     if "provider" not in row or not {"success", "gradingResult", "namedScores"} & row.keys():
         return None
     provider = plain(row["provider"])
@@ -74,14 +75,14 @@ def _promptfoo(row: Mapping[str, Any]) -> dict[str, Any] | None:
     item = row.get("testIdx")
     item = _digest(row.get("vars")) if item is None else str(item)
     prompt = row.get("promptIdx")
-    found: dict[str, Any] = {"id": item, "doc_id": item, "system": str(name) + (f"/{prompt}" if prompt else "")}
+    found: JsonObject = {"id": item, "doc_id": item, "system": str(name) + (f"/{prompt}" if prompt else "")}
     found |= {"pass": value_of(row.get("success")), "score": value_of(row.get("score"))}
     named = plain(row.get("namedScores"))
     found |= {key: value_of(value) for key, value in named.items()} if isinstance(named, Mapping) else {}
     return {key: value for key, value in found.items() if value is not None}
 
 
-def _lm_eval(row: Mapping[str, Any]) -> dict[str, Any] | None:
+def _lm_eval(row: Cells) -> JsonObject | None:
     if "doc_id" not in row or not {"filtered_resps", "resps"} & row.keys():
         return None
     named = row.get("metrics")
@@ -96,11 +97,11 @@ _LM_EVAL = frozenset(("doc_id", "doc", "target", "arguments", "resps", "filtered
 _LM_EVAL |= {"prompt_hash", "target_hash", "metrics"}
 
 
-def _mlflow(row: Mapping[str, Any]) -> dict[str, Any] | None:
+def _mlflow(row: Cells) -> JsonObject | None:
     """Traces differ from run to run, so items are known by what was asked."""
     asked = next((row[key] for key in ("request", "inputs") if row.get(key) is not None), None)
     assessments = plain(row.get("assessments"))
-    found: dict[str, Any] = {}
+    found: JsonObject = {}
     if isinstance(assessments, Sequence) and not isinstance(assessments, str):
         for one in filter(lambda one: isinstance(one, Mapping), map(plain, assessments)):
             feedback = plain(one.get("feedback"))
@@ -118,4 +119,4 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:12]
 
 
-_READERS: tuple[Callable[[Mapping[str, Any]], dict[str, Any] | None], ...] = (_inspect, _promptfoo, _lm_eval, _mlflow)
+_READERS: tuple[Callable[[Cells], JsonObject | None], ...] = (_inspect, _promptfoo, _lm_eval, _mlflow)

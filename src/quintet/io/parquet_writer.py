@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, BinaryIO
 
+from quintet.core.plain import Cells
 from quintet.io.cells import cell_text, without_surrogates, writable_names
 
 BATCH_ROWS = 1024
@@ -19,7 +20,7 @@ class ColumnTypes:
     def __init__(self) -> None:
         self.kinds: dict[str, set[str]] = {}
 
-    def watch(self, row: Mapping[str, Any]) -> None:
+    def watch(self, row: Cells) -> None:
         for name, value in row.items():
             kinds = self.kinds.setdefault(name, set())
             if value is not None:
@@ -47,9 +48,7 @@ def _kind(value: Any) -> str:
     return "text"
 
 
-def write_parquet_rows(
-    rows: Iterable[Mapping[str, Any]], columns: Sequence[str], types: ColumnTypes, stream: BinaryIO
-) -> int:
+def write_parquet_rows(rows: Iterable[Cells], columns: Sequence[str], types: ColumnTypes, stream: BinaryIO) -> int:
     """Writes all rows; gives back how many texts held a lone surrogate that had to be replaced."""
     from arro3.core import DataType, Field, RecordBatchReader, Schema
     from arro3.io import write_parquet
@@ -73,11 +72,11 @@ def write_parquet_rows(
 
 
 class _BatchMaker:
-    def __init__(self, schema: Any, columns: Sequence[str], kinds: Sequence[str], arrow: Mapping[str, Any]) -> None:
+    def __init__(self, schema: Any, columns: Sequence[str], kinds: Sequence[str], arrow: Cells) -> None:
         self._schema, self._columns, self._kinds, self._arrow = schema, columns, kinds, arrow
         self.replaced = 0
 
-    def batch(self, rows: Sequence[Mapping[str, Any]]) -> Any:
+    def batch(self, rows: Sequence[Cells]) -> Any:
         from arro3.core import RecordBatch
 
         arrays = [self._array([row.get(c) for row in rows], k) for c, k in zip(self._columns, self._kinds, strict=True)]
@@ -107,8 +106,8 @@ class _BatchMaker:
         return clean
 
 
-def _parts(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
-    part: list[Mapping[str, Any]] = []
+def _parts(rows: Iterable[Cells]) -> Iterator[list[Cells]]:
+    part: list[Cells] = []
     characters = 0
     for row in rows:
         part.append(row)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
 
+from quintet.core.plain import Cells, JsonObject
 from quintet.errors import InputError, QuintetError
 from quintet.io.columns import ColumnMap, detect_columns, identity_columns
 from quintet.io.dialects import paths_of
@@ -36,7 +36,7 @@ class Position:
 @dataclass(frozen=True, slots=True)
 class Record:
     position: Position
-    values: dict[str, Any]
+    values: JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class BadRow:
     reason: str
     raw: str = ""
     """As it stands in the file; bytes that are no UTF-8 are lone surrogates."""
-    values: dict[str, Any] = field(default_factory=dict)
+    values: JsonObject = field(default_factory=dict)
     """Instead of `raw`: cells that could be told apart."""
 
     def error(self) -> InputError:
@@ -95,7 +95,7 @@ class Table:
         finally:
             self.close()
 
-    def column_map(self, task: str | None = None, explicit: Mapping[str, Any] | str | None = None) -> ColumnMap:
+    def column_map(self, task: str | None = None, explicit: Cells | str | None = None) -> ColumnMap:
         """Which column is which field, under `task`; `explicit` settles what names alone do not."""
         if self.canonical and not explicit:
             return identity_columns()

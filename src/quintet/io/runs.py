@@ -20,6 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from quintet.core.plain import Cells, JsonObject
 from quintet.errors import InputError, UnknownName
 from quintet.io.paths import cache_folder
 
@@ -58,7 +59,7 @@ class Run:
     ids: Sequence[str] = field(default=(), repr=False)
     values: Mapping[str, Sequence[float | None]] = field(default_factory=dict, repr=False)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         plain = asdict(self)
         del plain["ids"], plain["values"]
         return plain
@@ -170,7 +171,7 @@ class RunStore:
             raise InputError(f"the runs cannot be used ({error})", str(self.path), "move the file away") from None
 
 
-def rows_of(name: str, columns: Sequence[str] = ()) -> list[Mapping[str, Any]]:
+def rows_of(name: str, columns: Sequence[str] = ()) -> list[Cells]:
     """A run as rows of a scored file: id and scores."""
     run = RunStore().find(name, columns)
     return [{"id": id, **{k: v[place] for k, v in run.values.items()}} for place, id in enumerate(run.ids)]
@@ -207,5 +208,5 @@ def _run(row: Sequence[Any]) -> Run:
     )  # fmt: skip
 
 
-def _fields(run: Run) -> dict[str, Any]:
+def _fields(run: Run) -> JsonObject:
     return {name: getattr(run, name) for name in Run.__slots__}

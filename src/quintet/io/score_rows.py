@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from quintet.core.plain import Cells, JsonObject
 from quintet.errors import InputError, UnknownName
 from quintet.io.logs import inspect_samples, of_log
 from quintet.io.records import BadRow, Table
@@ -19,7 +20,7 @@ OUTPUTS = ("system_output", "output", "prediction", "hypothesis", "response", "s
 _NOT_SCORES = {"id", "doc_id", "system_id", "group", "row", "line", "index"}
 
 
-def score_rows(table: Table, items: Sequence[tuple[str, str]]) -> Sequence[Mapping[str, Any]]:
+def score_rows(table: Table, items: Sequence[tuple[str, str]]) -> Sequence[Cells]:
     """Rows with an id. Without ids, rows are taken in order if they repeat the outputs of `items` (id, output)."""
     rows = [_flat(record.values) for record in _records(table)]
     if any(row.get("id") not in (None, "") for row in rows):
@@ -50,7 +51,7 @@ def scores_by_system(
 
 def _systems_of(path: str, dims: Sequence[str] | None) -> list[tuple[str, list[str], dict[str, list[float]]]]:
     rows = read_score_rows(path)
-    systems: dict[str, list[Mapping[str, Any]]] = {}
+    systems: dict[str, list[Cells]] = {}
     for row in rows:
         name = row.get("system") or row.get("system_id") or row.get("model")
         if name is None:
@@ -75,7 +76,7 @@ def _wanted(dims: Sequence[str] | None, shared: set[str], columns: set[str], whe
     return list(dims)
 
 
-def read_score_rows(path: str, wanted: Sequence[str] = ()) -> list[Mapping[str, Any]]:
+def read_score_rows(path: str, wanted: Sequence[str] = ()) -> list[Cells]:
     """All rows of a file with their scores beside the other columns; a row without an id has its number as one.
 
     A kept run (`@-1`, `last-on-main`) is read as a file of ids and scores; `wanted` are columns it must have."""
@@ -98,14 +99,14 @@ def _records(table: Table) -> list[Any]:
     return found
 
 
-def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+def _flat(row: Cells) -> JsonObject:
     """Scores out of a nested object; the first of NESTED that the row has counts."""
     nested = next((name for name in NESTED if isinstance(row.get(name), Mapping)), None)
     flat = {key: value for key, value in row.items() if key not in NESTED}
     return flat if nested is None else {**flat, **row[nested]}
 
 
-def _numeric(rows: Sequence[Mapping[str, Any]], dims: Sequence[str] | None) -> dict[str, None]:
+def _numeric(rows: Sequence[Cells], dims: Sequence[str] | None) -> dict[str, None]:
     """Columns (among `dims`, if named) that hold a number or nothing in every row, and a number in one."""
     names = dict.fromkeys(n for row in rows for n in row if n not in _NOT_SCORES and (not dims or n in dims))
     return {n: None for n in names if _is_numeric([row.get(n) for row in rows], n)}
@@ -121,7 +122,7 @@ def _is_numeric(cells: Sequence[Any], column: str) -> bool:
     return not strange and given > 0
 
 
-def scores_in(rows: Sequence[Mapping[str, Any]], where: str, dims: Sequence[str] | None = None) -> dict[str, None]:
+def scores_in(rows: Sequence[Cells], where: str, dims: Sequence[str] | None = None) -> dict[str, None]:
     """The columns that hold scores."""
     try:
         return _numeric(rows, dims)
@@ -129,7 +130,7 @@ def scores_in(rows: Sequence[Mapping[str, Any]], where: str, dims: Sequence[str]
         raise InputError(error.what, f"{where}, {error.where}", error.todo) from None
 
 
-def score_columns(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, list[float]]:
+def score_columns(rows: Sequence[Cells], names: Sequence[str]) -> dict[str, list[float]]:
     """The named columns as numbers; NaN where a cell is empty or holds none."""
     return {name: [n if (n := _number(row.get(name))) is not None else math.nan for row in rows] for name in names}
 

@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Any
 
 from quintet.core.example import Example
+from quintet.core.plain import Cells
 from quintet.errors import InputError, UnknownName
 from quintet.io.columns import FIELDS
 from quintet.io.records import Position, Record, RowItem, Table
@@ -48,7 +49,7 @@ def rows_from_python(data: Any, /, **fields: Any) -> Table:
     return _iterable(data)
 
 
-def _parallel(outputs: Any, fields: Mapping[str, Any]) -> Table:
+def _parallel(outputs: Any, fields: Cells) -> Table:
     columns = {"output": outputs}
     for given, values in fields.items():
         field = _PLURALS.get(given, given)
@@ -59,14 +60,14 @@ def _parallel(outputs: Any, fields: Mapping[str, Any]) -> Table:
     return _columns(columns, canonical=True)
 
 
-def _mapping(data: Mapping[str, Any]) -> Table:
+def _mapping(data: Cells) -> Table:
     """All values lists: columns. Otherwise the mapping is one row."""
     if data and all(_is_list(value) for value in data.values()):
         return _columns(data)
     return _iterable([data])
 
 
-def _columns(data: Mapping[str, Any], canonical: bool = False) -> Table:
+def _columns(data: Cells, canonical: bool = False) -> Table:
     columns = {str(name): list(values) if _is_list(values) else values for name, values in data.items()}
     for name, values in columns.items():
         if not isinstance(values, list):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import datetime
 import re
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from typing import Any, BinaryIO
 
+from quintet.core.plain import Cells
 from quintet.errors import InputError
 from quintet.io.bounds import RATIO, RATIO_FROM, UNPACKED
 from quintet.io.cells import REPLACEMENT, cell_text, writable_names
@@ -73,7 +74,7 @@ def _refuse_bomb(content: BytesIO, name: str) -> None:
         raise UNPACKED.refusal(name)
 
 
-def write_sheet(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], stream: BinaryIO) -> tuple[int, int]:
+def write_sheet(rows: Iterable[Cells], columns: Sequence[str], stream: BinaryIO) -> tuple[int, int]:
     """Gives back how many texts had characters that a sheet cannot hold, and how many had to be cut."""
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell

@@ -14,8 +14,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from types import TracebackType
-from typing import Any, TextIO
+from typing import TextIO
 
+from quintet.core.plain import Cells, JsonObject
 from quintet.core.result import Layout, score_layout
 from quintet.errors import InputError, UnknownName
 from quintet.io.atomic import Target
@@ -49,7 +50,7 @@ class Writer(ABC):
         self.cut = 0
         """Texts longer than a cell of the format holds."""
 
-    def write(self, row: Mapping[str, Any]) -> None:
+    def write(self, row: Cells) -> None:
         self.rows += 1
         ready = {str(name): json_ready(value, self._digits.get(name)) for name, value in row.items()}
         with self._target.told():
@@ -83,14 +84,14 @@ class Writer(ABC):
             self.abandon()
 
     @abstractmethod
-    def _write(self, row: dict[str, Any]) -> None: ...
+    def _write(self, row: JsonObject) -> None: ...
 
     def _end(self) -> None:
         return
 
 
 class JsonlWriter(Writer):
-    def _write(self, row: dict[str, Any]) -> None:
+    def _write(self, row: JsonObject) -> None:
         if self._columns is not None:
             row = {name: row[name] for name in (*self._columns, *row) if name in row}
         self._target.stream.write(json_text(row).encode("utf-8") + b"\n")
@@ -101,7 +102,7 @@ class JsonlWriter(Writer):
 class JsonWriter(JsonlWriter):
     """One list, with a row on each line."""
 
-    def _write(self, row: dict[str, Any]) -> None:
+    def _write(self, row: JsonObject) -> None:
         self._target.stream.write(b"[\n" if self.rows == 1 else b",\n")
         if self._columns is not None:
             row = {name: row[name] for name in (*self._columns, *row) if name in row}
@@ -119,11 +120,11 @@ class FlatWriter(Writer):
         self._names: dict[str, None] = dict.fromkeys(columns or ())
         self._laid_down: TextIO = tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n")  # noqa: SIM115
 
-    def _write(self, row: dict[str, Any]) -> None:
+    def _write(self, row: JsonObject) -> None:
         self._names.update(dict.fromkeys(row))
         self._laid_down.write(json_text(row) + "\n")
 
-    def _read_back(self) -> Iterator[dict[str, Any]]:
+    def _read_back(self) -> Iterator[JsonObject]:
         self._laid_down.seek(0)
         return map(json.loads, self._laid_down)
 
@@ -168,7 +169,7 @@ class ParquetWriter(FlatWriter):
         super().__init__(target, columns, digits)
         self._types = ColumnTypes()
 
-    def _write(self, row: dict[str, Any]) -> None:
+    def _write(self, row: JsonObject) -> None:
         self._types.watch(row)
         super()._write(row)
 

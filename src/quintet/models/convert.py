@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from quintet.core.plain import Cells
 from quintet.errors import MissingExtra, ModelError
 from quintet.models.open import PICKLES, revision_of, snapshot
 
@@ -245,7 +246,7 @@ def rename(tensors: Tensors) -> Tensors:
     return named
 
 
-def architecture_of(names: Mapping[str, Any], bare: bool) -> tuple[str, str]:
+def architecture_of(names: Cells, bare: bool) -> tuple[str, str]:
     """Model type and transformers class, read off the tensors; `bare`: a token tagger has no pooler and a flat head."""
     if any(name.startswith(("encoder.block.", "decoder.block.")) for name in names):
         return "t5", "T5ForConditionalGeneration"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quintet._checked import whole_number
+from quintet.core.plain import Cells
 from quintet.core.stopping import checkpoint
 from quintet.errors import ModelError
 from quintet.models import packed_weights
@@ -250,7 +251,7 @@ class Session:
         self._packed = packed
         """It reads them where they lie, as long as it lives."""
 
-    def run(self, outputs: Sequence[str], inputs: Mapping[str, Any]) -> Any:
+    def run(self, outputs: Sequence[str], inputs: Cells) -> Any:
         checkpoint()
         return self._inner.run(outputs, inputs)
 

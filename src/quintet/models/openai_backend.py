@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from quintet.core.plain import JsonObject
 from quintet.errors import InputError, ModelError
 from quintet.models.openai_client import Answers, Client, Refused, Settings
 from quintet.models.roles import Grades, Value
@@ -101,8 +102,8 @@ class OpenAIModel:
         plain = json.dumps([VERSION, self._client.url, self._model, messages, *more])
         return hashlib.sha256(plain.encode("ascii")).digest()
 
-    def _ask(self, messages: list[dict[str, str]], temperature: float = 0.0) -> dict[str, Any]:
-        payload: dict[str, Any] = {
+    def _ask(self, messages: list[dict[str, str]], temperature: float = 0.0) -> JsonObject:
+        payload: JsonObject = {
             "model": self._model, "messages": messages, "temperature": temperature, "max_tokens": _MOST_TOKENS,
             "stream": False,
         }  # fmt: skip
@@ -160,7 +161,7 @@ def quoted(label: str, text: str) -> str:
     return "".join(f"\\u{ord(c):04x}" if 0xD800 <= ord(c) <= 0xDFFF else c for c in safe)
 
 
-def first_answer(answer: dict[str, Any]) -> tuple[str, dict[str, float]]:
+def first_answer(answer: JsonObject) -> tuple[str, dict[str, float]]:
     """What the model wrote, and the probability of each option for its first token that is more than a mark."""
     try:
         choice = answer["choices"][0]
@@ -179,7 +180,7 @@ def first_answer(answer: dict[str, Any]) -> tuple[str, dict[str, float]]:
     return content if isinstance(content, str) else "", mass
 
 
-def verdict(answer: dict[str, Any]) -> float:
+def verdict(answer: JsonObject) -> float:
     """P(Yes) / (P(Yes) + P(No)) of the first token where the server gives log-probabilities, else the first word."""
     content, mass = first_answer(answer)
     yes, no = mass.get("yes", 0.0), mass.get("no", 0.0)

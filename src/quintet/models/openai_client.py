@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from quintet.core.plain import JsonObject
 from quintet.errors import InputError, ModelError
 from quintet.io.paths import cache_folder, offline_variable
 
@@ -135,7 +136,7 @@ class Client:
         local = [urllib.request.ProxyHandler({})] if self._local else []
         self._opener = urllib.request.build_opener(_NoRedirect(), *local)
 
-    def post(self, path: str, payload: dict[str, Any]) -> dict[str, Any]:
+    def post(self, path: str, payload: JsonObject) -> JsonObject:
         """The server's answer. Tried again when it is busy or out of reach; Refused when it says no."""
         variable = offline_variable()
         if variable is not None and not self._local:
@@ -163,7 +164,7 @@ class Client:
                 self._sleep(_pause(attempt, asked))
         raise ModelError(f"{self.url} did not answer after {self.settings.tries} tries ({reason[:200]})")
 
-    def _send(self, path: str, payload: dict[str, Any]) -> dict[str, Any]:
+    def _send(self, path: str, payload: JsonObject) -> JsonObject:
         body = json.dumps(payload).encode("ascii")
         headers = {"Content-Type": "application/json", "User-Agent": "quintet"}
         if self._key:
@@ -177,7 +178,7 @@ class Client:
             raise ValueError("the answer is no JSON object")
         return answer
 
-    def _count(self, answer: dict[str, Any]) -> None:
+    def _count(self, answer: JsonObject) -> None:
         used = answer.get("usage")
         if not isinstance(used, dict):
             return

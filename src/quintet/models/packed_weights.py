@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from quintet.core.plain import JsonObject
 from quintet.errors import ModelError
 
 # Reads a safetensors file without the library, which the plain installation does not have.
@@ -89,7 +90,7 @@ def tensors(stream: BinaryIO) -> dict[str, Tensor]:
     return found
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(pairs: list[tuple[str, Any]]) -> JsonObject:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(a for a, b in pairwise(sorted(name for name, _ in pairs)) if a == b)
@@ -147,7 +148,7 @@ def _matrices(found: Mapping[str, Tensor]) -> dict[str, dict[str, Tensor]]:
     return matrices
 
 
-def _fitting(told: Mapping[str, tuple[np.dtype[Any], tuple[int, ...]]]) -> dict[str, Any]:
+def _fitting(told: Mapping[str, tuple[np.dtype[Any], tuple[int, ...]]]) -> JsonObject:
     """Kinds and shapes as they must be, by the shape of what is largest."""
     _, shape = told.get("rows") or told.get("codes") or (None, ())
     if "rows" in told:

@@ -7,12 +7,12 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from quintet.core.plain import JsonObject
 from quintet.errors import ModelError
 from quintet.models.roles import Limits
 
@@ -241,13 +241,13 @@ def _well_known(vocabulary: dict[str, int] | list[tuple[str, float]]) -> list[in
     return [index for name, index in numbered if name in names]
 
 
-def _unknown_piece(model: dict[str, Any]) -> str:
+def _unknown_piece(model: JsonObject) -> str:
     if model["type"] == "Unigram":
         return model["vocab"][model.get("unk_id") or 0][0]
     return model.get("unk_token") or "<unk>"
 
 
-def _forbid_special_pieces(model: dict[str, Any], special: list[int]) -> None:
+def _forbid_special_pieces(model: JsonObject, special: list[int]) -> None:
     """In a Unigram vocabulary `</s>` is a piece like any other, and its score 0 would win whenever a text spells it."""
     if model["type"] != "Unigram":
         return
@@ -256,7 +256,7 @@ def _forbid_special_pieces(model: dict[str, Any], special: list[int]) -> None:
             model["vocab"][index][1] = _NEVER
 
 
-def _add_prefix_space(part_or_sequence: dict[str, Any] | None) -> None:
+def _add_prefix_space(part_or_sequence: JsonObject | None) -> None:
     """`the` at the start of a text should be the same sub-word as ` the` inside it (facts of CTC-E for RoBERTa)."""
     whole = part_or_sequence or {}
     for part in [whole, *whole.get("pretokenizers", []), *whole.get("processors", [])]:

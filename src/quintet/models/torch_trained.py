@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from quintet.core.plain import Cells
 from quintet.errors import InputError, ModelError
 from quintet.models import folder
 from quintet.models.batching import in_batches, once_each
@@ -268,7 +269,7 @@ class Grade(nn.Module):
 HEADS = ("pooled", "grade")
 
 
-def description(path: Path) -> Mapping[str, Any]:
+def description(path: Path) -> Cells:
     """The folder's model.toml if its head is one of those here, otherwise nothing."""
     file = path / folder.NAME
     if not file.is_file():
@@ -277,7 +278,7 @@ def description(path: Path) -> Mapping[str, Any]:
     return table if table.get("head") in HEADS else {}
 
 
-def open_trained(path: Path, table: Mapping[str, Any], role: str, identity: str) -> TrainedPair:
+def open_trained(path: Path, table: Cells, role: str, identity: str) -> TrainedPair:
     if role != table["role"]:
         raise ModelError(f"{path} is a model for the role {table['role']}, not {role}; name another model")
     config = transformers.AutoConfig.from_pretrained(path, local_files_only=True)
@@ -295,7 +296,7 @@ def open_trained(path: Path, table: Mapping[str, Any], role: str, identity: str)
     return TrainedPair(loaded, network, outputs, table["input"], graph)
 
 
-def _network(shape: Mapping[str, Any], encoder: Any, outputs: int, graph: TopicGraph | None) -> torch.nn.Module:
+def _network(shape: Cells, encoder: Any, outputs: int, graph: TopicGraph | None) -> torch.nn.Module:
     if graph is None:
         return Pooled(encoder, outputs, shape["pooling"], shape["layers"], shape["activation"], shape["dropout"])
     usual = (("width", 512), ("graph_layers", 3), ("graph_heads", 4))
@@ -318,7 +319,7 @@ class TrainedPair(TorchPairClassifier):
     """One logit per class, or a single one; frames texts as they were framed in training."""
 
     def __init__(
-        self, loaded: Loaded, network: torch.nn.Module, labels: int, given: Mapping[str, Any], graph: TopicGraph | None
+        self, loaded: Loaded, network: torch.nn.Module, labels: int, given: Cells, graph: TopicGraph | None
     ) -> None:
         """`given`: the table `input` of model.toml. `types = false`: no segment numbers, as IM2's released inference
         of 5-NUF and 5-IES leaves them out."""

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from quintet.core.example import FIELDS, Example
 from quintet.core.item import Scored
+from quintet.core.plain import JsonObject
 from quintet.core.result import Column
 from quintet.core.score import Score, Span
 
@@ -163,7 +164,7 @@ def pack(data: Any) -> str:
     return base64.b64encode(deflater.compress(plain.encode("utf-8")) + deflater.flush()).decode("ascii")
 
 
-def payload(gathered: Gathered) -> dict[str, Any]:
+def payload(gathered: Gathered) -> JsonObject:
     """What the page knows: columns, systems, and one row per shown example."""
     pool = _Pool()
     rows = [_row(position, scored, gathered, pool) for position, scored in gathered.kept]

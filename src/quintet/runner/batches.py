@@ -6,12 +6,13 @@ column for each score.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from quintet.core.calibration import ACCEPTED, Calibrated, Calibration, accepted_name
 from quintet.core.item import Scored
+from quintet.core.plain import Cells, JsonObject
 from quintet.core.result import score_layout
 from quintet.errors import InputError
 from quintet.io.items import Explicit, Items
@@ -91,7 +92,7 @@ class BatchScorer:
         return {named[label]: [row.scores[label].value for row in scored] for label in labels}
 
 
-def _like(given: Mapping[str, Any], added: dict[str, list[float]]) -> dict[str, Any]:
+def _like(given: Cells, added: dict[str, list[float]]) -> JsonObject:
     """Arrays where the batch has arrays, as Ray Data wants them."""
     if not any(hasattr(values, "dtype") for values in given.values()):
         return dict(added)

@@ -21,6 +21,7 @@ from pathlib import PurePath
 from typing import Any
 
 from quintet.core.item import Item
+from quintet.core.plain import JsonObject
 from quintet.core.result import Layout, flat_row
 from quintet.errors import InputError
 from quintet.io.atomic import Target
@@ -117,7 +118,7 @@ def run_parts(job: PartJob, items: Iterable[Item], executor: Executor, part_chun
         executor.close()
 
 
-def finish(job: PartJob, parts: Sequence[Part]) -> dict[str, Any]:
+def finish(job: PartJob, parts: Sequence[Part]) -> JsonObject:
     """Writes the manifest, then removes what earlier runs on other rows left behind: a reader of all parts in the
     folder reads these and no others."""
     folder = Folder(job.place)

@@ -7,10 +7,10 @@ import hashlib
 import hmac
 import time
 import uuid
-from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from quintet.core.plain import JsonObject
 from quintet.server.instruments import Instruments, log
 from quintet.server.request import Refusal, too_busy
 from quintet.server.settings import Settings, is_loopback
@@ -109,7 +109,7 @@ class _Visit:
         self.route = scope["path"] if scope["path"] in ROUTES else "other"
         self.method = scope["method"] if scope["method"] in _METHODS else "other"
         self.status, self.bytes_out = 0, 0
-        self.facts: dict[str, Any] = {}
+        self.facts: JsonObject = {}
         scope.setdefault("state", {})["facts"] = self.facts
         self._send, self._write_seconds = send, write_seconds
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from quintet._version import __version__
+from quintet.core.plain import JsonObject
 from quintet.core.task import read_tasks
 from quintet.errors import ModelError
 from quintet.models.catalog import Entry
@@ -16,7 +16,7 @@ from quintet.server.settings import NAME_CHARACTERS, Limits, Settings
 
 
 @cache
-def metrics() -> list[dict[str, Any]]:
+def metrics() -> list[JsonObject]:
     from quintet.metrics import metrics as registry
 
     rows = []
@@ -52,7 +52,7 @@ def metric_names() -> list[str]:
 
 
 @cache
-def models() -> list[dict[str, Any]]:
+def models() -> list[JsonObject]:
     from quintet.models.catalog import bundled
 
     return [
@@ -84,7 +84,7 @@ def _heads(model: Entry) -> list[str]:
 
 
 @cache
-def tasks() -> list[dict[str, Any]]:
+def tasks() -> list[JsonObject]:
     return [
         {
             "name": task.name,
@@ -103,7 +103,7 @@ def tasks() -> list[dict[str, Any]]:
     ]
 
 
-Schema = dict[str, Any]
+Schema = JsonObject
 
 _NUMBER = {"type": ["number", "null"]}
 _NAMED_NUMBERS = {"type": "object", "additionalProperties": _NUMBER}

@@ -12,6 +12,7 @@ from quintet import _api as api
 from quintet.core.example import Example
 from quintet.core.item import Item, Scored
 from quintet.core.options import Options
+from quintet.core.plain import JsonObject
 from quintet.errors import UserError
 from quintet.runner.plan import Plan, by_metric, leaves
 from quintet.runner.store import NoStore
@@ -67,7 +68,7 @@ def answer_bytes(share: object, evidence: bool) -> bytes:
     return json.dumps(plain, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
-def _column(column: Any, plan: Plan) -> dict[str, Any]:
+def _column(column: Any, plan: Plan) -> JsonObject:
     about = column.about
     return {
         "name": column.label,
@@ -79,7 +80,7 @@ def _column(column: Any, plan: Plan) -> dict[str, Any]:
     }
 
 
-def _row(scored: Scored, evidence: bool) -> dict[str, Any]:
+def _row(scored: Scored, evidence: bool) -> JsonObject:
     example = scored.item.example
     scores = {}
     for label, score in scored.scores.items():

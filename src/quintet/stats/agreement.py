@@ -9,11 +9,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from quintet.core.plain import JsonObject
 from quintet.errors import InputError, UnknownName
 from quintet.stats.coefficients import Array, coefficient, spearman
 from quintet.stats.correlate import FEWEST, POOLED, STATISTICS, Layout, correlate
@@ -210,7 +211,7 @@ def _softmax(weights: Array) -> Array:
 
 def agreement_and_weights(
     name: str, annotators: Mapping[str, Array], raters: Sequence[Sequence[str]] | None
-) -> dict[str, Any]:
+) -> JsonObject:
     """Agreement by dimension, and the weight of each quality in `overall`: of all raters and of each."""
     single = {d: table for d, table in annotators.items() if table.shape[1] > 1}
     if not single:

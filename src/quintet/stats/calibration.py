@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from quintet.core.calibration import Calibration, Curve
+from quintet.core.plain import JsonObject
 from quintet.errors import InputError, UnknownName
 from quintet.stats.coefficients import Array, Indices, average_ranks, spearman
 from quintet.stats.correlate import Layout
@@ -243,8 +244,8 @@ class Fit:
     line: Line | None
     warnings: tuple[str, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        found: dict[str, Any] = {
+    def to_json(self) -> JsonObject:
+        found: JsonObject = {
             "labels": self.kind, "n": self.n, "dropped": self.dropped, "good": self.good,
             "value_intervals": [[round(low, 6), round(high, 6)] for low, high in self.band],
             "spearman": self.spearman.to_json(), "spearman_held_out": _plain(self.held_out_spearman),

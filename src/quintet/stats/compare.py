@@ -12,11 +12,11 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from quintet.core.plain import JsonObject
 from quintet.errors import InputError, UnknownName
 from quintet.stats.coefficients import Array
 from quintet.stats.correlate import FEWEST
@@ -98,7 +98,7 @@ class Difference:
     def __str__(self) -> str:
         return self.line()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         plain = dataclasses.asdict(self)
         return {key: None if isinstance(v, float) and not math.isfinite(v) else v for key, v in plain.items()}
 

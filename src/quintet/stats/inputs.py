@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from quintet.core.plain import Cells
 from quintet.data.benchmark import Benchmark
 from quintet.data.published import author_scores
 from quintet.data.rated import canonical, mean_of_rows, own_name
@@ -173,7 +174,7 @@ def _mismatch(where: str, items: Sequence[str], missing: list[str], strangers: l
 
 
 def read_scores(
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Cells],
     dimensions: Sequence[str],
     metric: str = "scores",
     source: str = "",
@@ -192,15 +193,13 @@ def read_scores(
         raise InputError(
             f"{lacking} of {len(rows)} rows have no id", source, "scores are matched by id; add the column"
         )
-    by_metric: dict[str, list[Mapping[str, Any]]] = {}
+    by_metric: dict[str, list[Cells]] = {}
     for row in rows:
         by_metric.setdefault(str(row.get("metric") or metric), []).append(row)
     return [one for name, own in by_metric.items() for one in _scores_of(own, dimensions, name, source, given)]
 
 
-def _scores_of(
-    rows: list[Mapping[str, Any]], dimensions: Sequence[str], metric: str, source: str, given: bool
-) -> list[Scores]:
+def _scores_of(rows: list[Cells], dimensions: Sequence[str], metric: str, source: str, given: bool) -> list[Scores]:
     ids = [str(row["id"]) for row in rows]
     tables: dict[str, dict[str, Array]] = {}
     alone: dict[str, Array] = {}

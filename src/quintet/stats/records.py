@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any
 
+from quintet.core.plain import JsonObject
 from quintet.stats.correlate import BY_DOCUMENT, BY_SYSTEM
 
 METRIC, CEILING = "metric", "ceiling"
@@ -60,7 +60,7 @@ class Record:
     def value(self, statistic: str = "") -> float:
         return float(getattr(self, statistic or self.interval_of))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Plain data; what is undefined becomes None."""
         plain = dataclasses.asdict(self)
         plain["excluded"] = list(self.excluded)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from quintet.core.example import Example
+from quintet.core.plain import JsonObject
 from quintet.data.catalog import entry
 from quintet.data.rated import Rated, RawFolder, canonical, from_lists, from_means
 
@@ -84,7 +85,7 @@ def im2(raw: RawFolder, name: str, variant: str) -> Rated:
     return Rated(tuple(examples), {category: np.array(values)}, original_names={category: category})
 
 
-def _ids(rows: list[dict[str, Any]]) -> list[str]:
+def _ids(rows: list[JsonObject]) -> list[str]:
     """The dialogue id where it tells rows apart, with the system where that helps, otherwise the row number."""
     plain = [str(row.get("dialogue_id", "")).strip() for row in rows]
     with_system = [f"{name}/{_system(row)}" for name, row in zip(plain, rows, strict=True)]
@@ -94,12 +95,12 @@ def _ids(rows: list[dict[str, Any]]) -> list[str]:
     return [f"{n:05d}" for n in range(len(rows))]
 
 
-def _system(row: dict[str, Any]) -> str | None:
+def _system(row: JsonObject) -> str | None:
     found = row.get("model", row.get("model_name"))
     return None if found is None else str(found)
 
 
-def _dstc10_example(row: dict[str, Any], name: str, group: str) -> Example:
+def _dstc10_example(row: JsonObject, name: str, group: str) -> Example:
     context = row.get("context")
     references = row.get("reference") or ()
     return Example(
@@ -174,7 +175,7 @@ def fed(raw: RawFolder, name: str, variant: str) -> Rated:
     return from_lists(examples, ratings, "fed", unit="group")
 
 
-def _responses(rows: list[dict[str, Any]]) -> list[Example]:
+def _responses(rows: list[JsonObject]) -> list[Example]:
     return [
         Example(
             output=_turns(row["response"])[0][1],
@@ -323,7 +324,7 @@ def usr_dialogue(raw: RawFolder, name: str, variant: str) -> Rated:
     return replace(rated, raters=[row["raters"] for row in rows] if all(row["raters"] for row in rows) else None)
 
 
-def _usr_example(row: dict[str, Any], group: str, truth: str) -> Example:
+def _usr_example(row: JsonObject, group: str, truth: str) -> Example:
     """The reference is the original response of the same context, as in USR's own baselines."""
     return Example(
         output=row["response"].strip(),
@@ -336,7 +337,7 @@ def _usr_example(row: dict[str, Any], group: str, truth: str) -> Example:
     )
 
 
-def _topical_chat(raw: RawFolder) -> list[dict[str, Any]]:
+def _topical_chat(raw: RawFolder) -> list[JsonObject]:
     """Texts and means from CTC's file, single ratings from DSTC10's, which orders and flattens differently."""
     single = defaultdict(list)
     for row in raw.jsonl("topical_chat_usr/topical-usr_per_annotator_dstc10.jsonl"):
@@ -362,7 +363,7 @@ def _only(found: Sequence[Any], response: str) -> Any:
     return found[0]
 
 
-def _persona_chat(raw: RawFolder) -> list[dict[str, Any]]:
+def _persona_chat(raw: RawFolder) -> list[JsonObject]:
     return [
         _row(
             dialogue["context"],
@@ -379,7 +380,7 @@ def _persona_chat(raw: RawFolder) -> list[dict[str, Any]]:
 
 def _row(
     history: str, fact: str, response: str, system: str, ratings: dict[str, list[int]], raters: Sequence[str] = ()
-) -> dict[str, Any]:
+) -> JsonObject:
     kept = {quality: ratings[quality] for quality in QUALITIES}
     texts = {"history": history, "fact": fact, "response": response}
     return {**texts, "system": system, "ratings": kept, "raters": tuple(raters)}

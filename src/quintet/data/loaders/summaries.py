@@ -7,11 +7,11 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from quintet.core.example import Example
+from quintet.core.plain import JsonObject
 from quintet.data.rated import Rated, RawFolder, annotator_table, from_lists, from_means, mean_of_rows
 
 # Linguistic quality of CNN/DailyMail summaries (Chaganty et al. 2018), as GRUEN uses it; two or five raters.
@@ -134,12 +134,12 @@ def qags(raw: RawFolder, name: str, variant: str) -> Rated:
     )
 
 
-def _majority_share(sentences: list[dict[str, Any]]) -> float:
+def _majority_share(sentences: list[JsonObject]) -> float:
     yes = [[r["response"] == "yes" for r in sentence["responses"]] for sentence in sentences]
     return sum(2 * sum(votes) > len(votes) for votes in yes) / len(yes)
 
 
-def _share_per_worker(sentences: list[dict[str, Any]]) -> list[float]:
+def _share_per_worker(sentences: list[JsonObject]) -> list[float]:
     votes = defaultdict(list)
     for sentence in sentences:
         for response in sentence["responses"]:
@@ -172,7 +172,7 @@ def summac(raw: RawFolder, name: str, variant: str) -> Rated:
     return rated
 
 
-def _summac_example(n: int, row: dict[str, Any], group: str, part: str) -> Example:
+def _summac_example(n: int, row: JsonObject, group: str, part: str) -> Example:
     # PolyTope's ids end with the number of the system.
     system = row["ID"].partition("-")[2] if part == "polytope" else row.get("model_name")
     return Example(row["claim"], row["document"], id=f"{n:03d}", system=system, group=group)
@@ -192,7 +192,7 @@ def summeval(raw: RawFolder, name: str, variant: str) -> Rated:
     return from_means(examples, scores)
 
 
-def _summeval_example(row: dict[str, Any], document: dict[str, Any], variant: str) -> Example:
+def _summeval_example(row: JsonObject, document: JsonObject, variant: str) -> Example:
     suffix = "" if variant == "original" else "_tok"
     references = document["references_tok"]
     return Example(

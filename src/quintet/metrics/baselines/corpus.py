@@ -13,6 +13,7 @@ from typing import Any, Literal
 from quintet.core.example import Example
 from quintet.core.metric import Metric
 from quintet.core.parameters import build
+from quintet.core.plain import JsonObject
 from quintet.core.registry import Registry
 from quintet.errors import InputError
 from quintet.metrics.baselines import sacre
@@ -43,7 +44,7 @@ class CorpusScore:
     """Against the first system; NaN for the first itself."""
     signature: str
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         plain = {name: getattr(self, name) for name in self.__slots__}
         return {key: None if isinstance(v, float) and math.isnan(v) else v for key, v in plain.items()}
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.metric import Row
+from quintet.core.plain import JsonObject
 from quintet.core.score import EMPTY_OUTPUT, Score
 from quintet.errors import ModelError
 from quintet.metrics.ctc.alignment import DEFAULT_MODELS, NO_GROUNDS, TRAINED_ON, Aggregate, Alignment, Relation
@@ -331,7 +332,7 @@ class CtcMetric(EncoderMetric):
 
     def __post_init__(self) -> None:
         # Settled once, so that parameters and signature show what is really done.
-        settled: dict[str, Any] = {}
+        settled: JsonObject = {}
         if self.aligner != "E" and self.model == DEFAULT_MODELS["E"]:
             settled["model"] = DEFAULT_MODELS[self.aligner]
         if self.mode != "quintet":
@@ -358,7 +359,7 @@ class CtcMetric(EncoderMetric):
         return _ROLES[self.aligner]
 
     @property
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> JsonObject:
         return {name: value for name, value in super().parameters.items() if name not in _UNUSED[self.aligner]}
 
     def model_identities(self) -> Mapping[str, str]:

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from quintet.core.blend import read_table
 from quintet.core.blend_text import blend_toml
+from quintet.core.plain import Cells, JsonObject
 from quintet.errors import InputError
 from quintet.metrics.im2.inputs import CATEGORIES, OVERALL, route
 
@@ -80,7 +80,7 @@ def average_weights(regressions: Sequence[tuple[Floats, npt.ArrayLike]]) -> Floa
     return np.maximum(np.round(mean, DECIMALS), 0.0)
 
 
-def quantile_constants(values: npt.ArrayLike) -> dict[str, Any]:
+def quantile_constants(values: npt.ArrayLike) -> JsonObject:
     """USL-H's scaling of a likelihood: the first quartile of a validation set becomes 0, the third 1."""
     low, high = np.nanquantile(np.asarray(values, dtype=np.float64), [0.25, 0.75])
     return {"shift": float(low), "scale": float(high - low) or 1.0, "clip": [0.0, 1.0]}
@@ -97,7 +97,7 @@ def _least_squares(columns: Floats, ratings: npt.ArrayLike) -> Floats:
     return np.asarray(np.linalg.lstsq(design, target[here], rcond=None)[0][1:], dtype=np.float64)
 
 
-def _normalised(row: Mapping[str, Any], one: RatedSet) -> Floats:
+def _normalised(row: Cells, one: RatedSet) -> Floats:
     if row["metric"] not in one.scores:
         raise InputError(f"data set {one.name} has no scores of {row['metric']}", todo="score every sub-metric first")
     low, high = row.get("clip", (-np.inf, np.inf))
@@ -105,6 +105,6 @@ def _normalised(row: Mapping[str, Any], one: RatedSet) -> Floats:
     return np.clip((raw - row.get("shift", 0.0)) / row.get("scale", 1.0), low, high)
 
 
-def _table(name: str, base: str, rows: Sequence[dict[str, Any]], weights: Floats) -> str:
+def _table(name: str, base: str, rows: Sequence[JsonObject], weights: Floats) -> str:
     fitted = [{**row, "weight": float(weight)} for row, weight in zip(rows, weights, strict=True)]
     return blend_toml(name, read_table(base)["question"], fitted)

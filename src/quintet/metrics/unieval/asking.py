@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Literal
 
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
+from quintet.core.plain import Cells
 from quintet.core.score import Score, Span, no_score
 from quintet.metrics.long_texts import Sliced, in_slices
 from quintet.metrics.places import Place
@@ -57,7 +58,7 @@ def prompts_of(task: str) -> Mapping[str, Prompt]:
     return {name: _read(name, row) for name, row in tables[task].items()}
 
 
-def _read(name: str, row: Mapping[str, Any]) -> Prompt:
+def _read(name: str, row: Cells) -> Prompt:
     places = tuple((label, field) for label, field in row["segments"])
     settings = {key: row[key] for key in ("unit", "combine", "paper_question") if key in row}
     return Prompt(name, row["question"], places, **settings)

@@ -7,12 +7,12 @@ quintet score --metric usr:weights=mine.toml#usr
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from quintet.core.blend_text import blend_toml
+from quintet.core.plain import Cells, JsonObject
 from quintet.errors import InputError
 
 QUESTION = "How good is this response overall?"
@@ -41,7 +41,7 @@ def fit_blend(
     *,
     name: str = "usr",
     question: str = QUESTION,
-    parameters: Mapping[str, Mapping[str, Any]] | None = None,
+    parameters: Mapping[str, Cells] | None = None,
 ) -> str:
     """Ordinary least squares of `ratings` on z-scored `scores` (metric name to values), as the text of a blend file.
 
@@ -95,9 +95,9 @@ def constants_of(scores: Mapping[str, npt.ArrayLike]) -> dict[str, tuple[float, 
 
 
 def _row(
-    metric: str, label: str, mean: float, spread: float, weight: float, parameters: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    row: dict[str, Any] = {"metric": metric, "label": label}
+    metric: str, label: str, mean: float, spread: float, weight: float, parameters: Cells | None = None
+) -> JsonObject:
+    row: JsonObject = {"metric": metric, "label": label}
     row |= {"shift": float(mean), "scale": float(spread), "weight": float(weight)}
     return {**row, "parameters": dict(parameters)} if parameters else row
 
