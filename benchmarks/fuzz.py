@@ -112,6 +112,7 @@ class Files:
 
 
 FILES = Files()
+os.environ.setdefault("QUINTET_CACHE", str(FILES.path / "cache"))  # these are no runs to be remembered
 
 
 def read(path: Path, skip_bad: bool, format: str | None = None) -> list[Record | BadRow] | None:
@@ -271,20 +272,34 @@ def dialects(draw: random.Random) -> str:
 KEYS = ["format", "dimensions", "model", "vocab", "type", "name", "layers", "x", "question", "needs"]
 
 
+CURVE = {"scores": [0.1, 0.9], "values": [1, 5], "low": 1, "high": 5, "higher_is_better": True, "threshold": None}
+MODEL = "name = 'm'\nrole = 'embedder'\nlayers = 2\nwidth = 4\nmax_tokens = 8\n"
+TASKS = "[t.dimensions]\nx = { question = 'Is it?', metric = 'rouge-1' }\ny = { question = 'Why?', low = 0.0 }\n"
+PIECES_OF_WORDS = {"type": "WordPiece", "vocab": {"[UNK]": 0, "a": 1, "##b": 2}, "unk_token": "[UNK]",
+                   "continuing_subword_prefix": "##", "max_input_chars_per_word": 100}  # fmt: skip
+
+
+def sound(which: int) -> bytes:
+    """A file that its reader takes."""
+    if which == 0:
+        return json.dumps({"format": "quintet-calibration-1", "dimensions": {"x": CURVE, "y": CURVE}}).encode()
+    if which == 3:
+        return json.dumps({"model": PIECES_OF_WORDS, "added_tokens": []}).encode()
+    if which == 4:
+        told = {name: {"dtype": "F32", "shape": [2], "data_offsets": [8 * k, 8 * k + 8]} for k, name in enumerate("ab")}
+        header = json.dumps(told).encode()
+        return len(header).to_bytes(8, "little") + header + bytes(16)
+    return (MODEL if which == 1 else TASKS).encode()
+
+
 def decoders(draw: random.Random) -> str:
     """Files of settings, models and tensors: read, or refused with the type that is wrong."""
     which = draw.randrange(5)
+    if draw.random() < 0.5:
+        return decoded(which, damaged(draw, sound(which)))
     plain = {draw.choice(KEYS): value(draw) for _ in range(draw.randint(0, 4))}
     if which == 0:
-        curve = {
-            "scores": [0.1, 0.9],
-            "values": [1, 5],
-            "low": 1,
-            "high": 5,
-            "higher_is_better": True,
-            "threshold": None,
-        }
-        curve[draw.choice(list(curve))] = value(draw)
+        curve = {**CURVE, draw.choice(list(CURVE)): value(draw)}
         plain = {"format": "quintet-calibration-1", "dimensions": draw.choice([{"x": curve}, plain, value(draw)])}
     if which == 3:
         plain = {"model": draw.choice([{"type": draw.choice(["WordPiece", "BPE", "Unigram", 5]), "vocab": value(draw),
@@ -294,13 +309,17 @@ def decoders(draw: random.Random) -> str:
         key = draw.choice(["name", "role", "layers", "width", "max_tokens", "question", "low", "needs", "file", "on"])
         content = damaged(draw, f"[t.dimensions]\nx = {{ question = 'q' }}\n{key} = {toml(value(draw))}\n".encode(
             "utf-8", "surrogatepass"))  # fmt: skip
+    if which == 4:
+        content = len(content).to_bytes(8, "little") + content + draw.randbytes(draw.randint(0, 16))
+    return decoded(which, content)
+
+
+def decoded(which: int, content: bytes) -> str:
     readers: list[tuple[str, Callable[[Path], Any]]] = [
         ("c.json", read_calibration), ("model.toml", lambda path: describe(path.parent)), ("t.toml", read_tasks),
         ("tokenizer.json", Subwords.read), ("t.safetensors", read_all),
     ]  # fmt: skip
     name, reader = readers[which]
-    if which == 4:
-        content = len(content).to_bytes(8, "little") + content + draw.randbytes(draw.randint(0, 16))
     try:
         reader(FILES.write(name, content))
     except (UserError, ModelError) as error:
@@ -328,7 +347,7 @@ def bodies(draw: random.Random) -> str:
     example = {name: value(draw) if draw.random() < 0.3 else text(draw)
                for name in draw.sample(["output", "source", "context", "id", "system"], 3)}  # fmt: skip
     plain = {"metrics": ["rouge-l"], "examples": [{"output": "x"}, example]}
-    if draw.random() < 0.5:
+    if draw.random() < 0.3:
         plain[draw.choice(["task", "dimensions", "metrics", "model", "fast", "evidence", "examples", "x"])] = value(
             draw
         )
@@ -380,10 +399,63 @@ def parquet(draw: random.Random) -> str:
     return KEPT
 
 
+CELLS = [None, True, False, 0, -1, 0.5, "0.5", "x", "", "NaN", 1e308, 10**30, [], [1], {}, {"a": 1}, "[" * 100_000,
+         "[[[", "{}", '{"consistency": 5}', {"consistency": {}}, {"consistency": {"value": 1, "spans": 5}}, [5],
+         {"consistency": {"value": 1, "spans": [{"start": -5, "end": 10**9, "value": "x"}]}}, "\ud800", "\x00", "C",
+         "1,5", "\u00b2", "1_000", "1e400", ["consistency: empty source"], '{"a": 1, "a": 2}']  # fmt: skip
+SCORED = ["consistency", "coherence", "notes", "evidence", "id", "system", "group", "source", "rouge-1", "label"]
+COMMANDS = [line.split() for line in (
+    "gate A --min consistency=0.5", "gate A --max-drop consistency=0.02 --baseline B", "compare A B", "compare A",
+    "calibrate A --scores consistency=consistency --labels consistency=label --out c.json",
+    "prefer A B --metric distinct-1", "explain A --metric distinct-1", "explain A --metric distinct-1 --id 1",
+    "score A --metric distinct-1 --no-cache --skip-bad --out o.html",
+    "score A --metric distinct-1 --no-cache --skip-bad --out o.xlsx",
+    "score A --metric distinct-1 --no-cache --skip-bad --out o.csv", "score A --metric rouge-1 --no-cache",
+)]  # fmt: skip
+
+
+def commands(draw: random.Random) -> str:
+    """Commands on files of scores with odd cells: an answer, or one line that says what is wrong."""
+    from quintet.cli import main as command
+
+    files = {}
+    for name in "AB":
+        rows = [of_scores(draw, k) for k in range(draw.randint(1, 12))]
+        if draw.random() < 0.5:
+            files[name] = FILES.write(f"{name}.jsonl", b"\n".join(json.dumps(row).encode() for row in rows))
+            continue
+        stream, names = io.StringIO(), list(dict.fromkeys(key for row in rows for key in row))
+        writer = csv.writer(stream)
+        writer.writerow(names)
+        writer.writerows([[json.dumps(cell) if isinstance(cell := row.get(key, ""), list | dict) else cell
+                           for key in names] for row in rows])  # fmt: skip
+        files[name] = FILES.write(f"{name}.csv", stream.getvalue().encode("utf-8", "replace"))
+    words = [str(files.get(word, word)) for word in draw.choice(COMMANDS)]
+    words = [str(FILES.path / word) if word.startswith(("o.", "c.")) else word for word in words]
+    said, told, code = io.StringIO(), io.StringIO(), 0
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(told):
+        try:
+            command(words)
+        except SystemExit as end:
+            code = int(end.code or 0)
+    if "internal error" in told.getvalue() or code not in (0, 2, 3) or len(told.getvalue()) > 20_000:
+        raise Fault(f"{' '.join(words)} ended with {code}: {told.getvalue()}"[:600])
+    return REFUSED if code == 2 else KEPT
+
+
+def of_scores(draw: random.Random, k: int) -> dict[str, Any]:
+    row = {"output": f"text {k} is here.", "id": str(k), "system": draw.choice("ab"), "consistency": draw.random(),
+           "rouge-1": draw.random(), "label": draw.choice([True, False, "yes", "no", 1, 0])}  # fmt: skip
+    for _ in range(draw.randint(0, 3)):
+        row[draw.choice(SCORED)] = draw.choice(CELLS)
+    return row
+
+
 AREAS: dict[str, tuple[Callable[[random.Random], str], int]] = {
     "jsonl": (jsonl, 200), "json": (json_list, 200), "csv": (csv_table, 200), "anything": (anything, 100),
     "round trip": (round_trip, 60), "dialects": (dialects, 150), "decoders": (decoders, 100), "bodies": (bodies, 100),
     "cheap metrics": (cheap_metrics, 88), "parquet": (parquet, 2),
+    "commands": (commands, 4),
 }  # fmt: skip
 """Each area with its share of a thousand inputs."""
 

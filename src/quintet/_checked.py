@@ -43,6 +43,20 @@ def in_words(problem: str) -> str:
     return f"{at}: {said}" if at else said
 
 
+class KeyTwice(ValueError):
+    """Not JSON's fault, so it is told in other words than what is no JSON."""
+
+
+def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """For `json.loads(object_pairs_hook=…)`: of two values under one key nobody can say which is meant."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise KeyTwice(f"the key {twice[:60]!r} stands twice")
+    return found
+
+
 def whole_number(variable: str, usual: int, least: int = 1) -> int:
     """A number from the environment; `usual` where the variable is unset or empty."""
     given = os.environ.get(variable, "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Collection, Mapping, Sequence
@@ -15,9 +14,10 @@ from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.item import Item, Scored
 from quintet.core.result import Column, Result
-from quintet.core.score import Score
+from quintet.core.score import Score, stored_score
 from quintet.core.task import read_tasks
 from quintet.errors import InputError, QuintetError, UnknownName
+from quintet.io.cells import stored, stored_notes
 from quintet.io.items import open_items
 from quintet.io.score_rows import read_score_rows, score_columns, scores_in
 
@@ -42,7 +42,7 @@ def save(result: Result, path: str | os.PathLike[str], evidence: bool = False) -
 
 
 def read_scored(
-    path: str,
+    path: str | os.PathLike[str],
     dims: Sequence[str] | None = None,
     *,
     task: str | None = None,
@@ -54,15 +54,15 @@ def read_scored(
     >>> quintet.read_scored("scored.jsonl")["distinct-1"]
     [1.0]
     """
+    path = os.fspath(path)
     rows = read_score_rows(path)
     if not rows:
         raise InputError("has no rows", path)
     names = _columns_of(rows, dims, path)
     values = score_columns(rows, list(names.values()))
-    stored = [_plain(row.get("evidence")) for row in rows]
     scored = []
     for place, (row, item) in enumerate(zip(rows, _items(path, rows, task, columns, set(names.values())), strict=True)):
-        evidence, notes = stored[place], _plain(row.get("notes"))
+        evidence, notes = stored(row.get("evidence")), stored_notes(row.get("notes"))
         scores = {
             label: _score(values[column][place], evidence, notes, label, names, f"{path}, row {place + 1}")
             for label, column in names.items()
@@ -160,7 +160,7 @@ def _dimensions(metric: str) -> tuple[Dimension, ...]:
 def _columns_of(rows: Sequence[Mapping[str, Any]], dims: Sequence[str] | None, path: str) -> dict[str, str]:
     """Label to column: what the evidence names, else every column of numbers."""
     present = dict.fromkeys(name for row in rows for name in row)
-    evidence = next((e for row in rows if isinstance(e := _plain(row.get("evidence")), Mapping)), {})
+    evidence = next((e for row in rows if isinstance(e := stored(row.get("evidence")), Mapping)), {})
     labels = [label for label in evidence if label in present]
     if not labels:
         numbers = list(scores_in(rows, path, dims))
@@ -190,29 +190,19 @@ def _items(
         examples, problems = [Example("", id=str(row["id"])) for row in rows], [None for _ in rows]
     found = []
     for example, problem, own in zip(examples, problems, carried, strict=True):
-        told = _plain(problem)
-        found.append(Item(example, "" if example else str((told or ["no output"])[0]), own))
+        told = "" if example else next(iter(stored_notes(problem)), "no output")
+        found.append(Item(example, told, own))
     return found
 
 
-def _score(value: float, evidence: Any, notes: Any, label: str, labels: Collection[str], where: str) -> Score:
-    stored = evidence.get(label) if isinstance(evidence, Mapping) else None
-    if isinstance(stored, Mapping):
+def _score(value: float, evidence: Any, notes: list[str], label: str, labels: Collection[str], where: str) -> Score:
+    told = evidence.get(label) if isinstance(evidence, Mapping) else None
+    if isinstance(told, Mapping):
         try:
-            return Score.from_json(stored)
-        except (KeyError, TypeError, IndexError, AttributeError):
-            raise InputError(f"the evidence of {label} is not as quintet writes it", where) from None
-    said = [str(note) for note in notes] if isinstance(notes, list) else []
+            return stored_score(told)
+        except InputError as problem:
+            what = f"the evidence of {label} is not as quintet writes it ({problem.what})"
+            raise InputError(what, where) from None
     # A note that names a column is of that one; others are of all.
-    mine = [note for note in said if note.startswith(f"{label}: ") or note.partition(": ")[0] not in labels]
+    mine = [note for note in notes if note.startswith(f"{label}: ") or note.partition(": ")[0] not in labels]
     return Score(value, flags=tuple(note.removeprefix(f"{label}: ") for note in mine))
-
-
-def _plain(stored: Any) -> Any:
-    """A cell of CSV holds lists and objects as JSON."""
-    if not isinstance(stored, str):
-        return stored
-    try:
-        return json.loads(stored)
-    except ValueError:
-        return None

@@ -344,6 +344,23 @@ def test_f23_a_key_that_stands_twice_is_a_bad_row(tmp_path: Path) -> None:
     assert [getattr(item, "raw", "") != "" for item in items] == [False, True, True]
 
 
+def test_f23_nor_may_it_in_a_calibration_or_a_request(tmp_path: Path) -> None:
+    from quintet.core.calibration import read_calibration
+
+    file = tmp_path / "c.json"
+    file.write_text('{"format": "quintet-calibration-1", "dimensions": {}, "dimensions": {"x": {}}}')
+    with pytest.raises(InputError, match="the key 'dimensions' stands twice"):
+        read_calibration(file)
+    pytest.importorskip("starlette", reason="the service needs the extra `serve`")
+    from quintet.server.request import Refusal, read_request
+    from quintet.server.settings import Limits
+
+    body = b'{"metrics": ["rouge-l"], "examples": [{"output": "a", "output": "b"}]}'
+    with pytest.raises(Refusal) as told:
+        read_request(body, Limits())
+    assert (told.value.status, told.value.message) == (400, "the key 'output' stands twice")
+
+
 def test_f23_scores_have_the_digits_that_the_page_says(tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     file.write_text('{"output": "one two three", "references": ["one two six seven"]}\n')

@@ -27,12 +27,14 @@ def fuzz() -> ModuleType:
 
 
 @pytest.mark.parametrize(
-    "area", ["jsonl", "json", "csv", "anything", "round trip", "dialects", "decoders", "bodies", "cheap metrics"]
-)
-def test_no_input_of_a_fixed_stream_is_a_fault(fuzz: ModuleType, area: str) -> None:
+    ("area", "inputs"),
+    [("jsonl", 150), ("json", 150), ("csv", 150), ("anything", 150), ("round trip", 150), ("dialects", 150),
+     ("decoders", 300), ("bodies", 150), ("cheap metrics", 150), ("commands", 60)],
+)  # fmt: skip
+def test_no_input_of_a_fixed_stream_is_a_fault(fuzz: ModuleType, area: str, inputs: int) -> None:
     if area == "bodies":
         pytest.importorskip("starlette", reason="the service needs the extra `serve`")
-    counts, faults = fuzz.run([area], 150, 120.0, seed=20)
+    counts, faults = fuzz.run([area], inputs, 120.0, seed=20)
     assert not faults
     assert counts.total() > 20
 

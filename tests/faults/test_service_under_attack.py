@@ -112,6 +112,27 @@ def test_f01_stopping_tells_all_who_wait_even_where_the_thread_is_deaf() -> None
     asyncio.run(run())
 
 
+def test_f01_readiness_is_false_while_scoring_is_stuck() -> None:
+    from quintet.server.app import Service
+    from quintet.server.settings import Settings
+
+    async def run() -> None:
+        service = Service(Settings(limits=Limits(request_seconds=0.2)))
+        service.warm = True
+        service._batcher = Batcher(Slow(seconds=3, deaf=True), service.limits, lambda *_: None)
+        service._batcher.start()
+        assert (await service._ready(None)).status_code == 200  # type: ignore[arg-type]
+        job = service._batcher.submit("a", texts("a", 1), rows)
+        await asyncio.sleep(0.5)
+        answer = await service._ready(None)  # type: ignore[arg-type]
+        assert (answer.status_code, b"stuck" in bytes(answer.body)) == (503, True)
+        await job.answer
+        assert (await service._ready(None)).status_code == 200  # type: ignore[arg-type]
+        service._batcher.stop(5)
+
+    asyncio.run(run())
+
+
 # F1 and F4: a real service
 
 

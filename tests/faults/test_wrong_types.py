@@ -222,6 +222,31 @@ def test_f16_words_for_types() -> None:
     assert in_words("Object missing required field `x` - at `$.a`") == "a.x is missing"
 
 
+@pytest.mark.parametrize("name", ["notes", "evidence"])
+@pytest.mark.parametrize("cell", ["5", "true", "0.5", "[" * 100_000, "{}", "[5]", '{"x": 5}', '{"a": 1, "a": 2}', "[["])
+def test_f16_notes_and_evidence_that_others_wrote(tmp_path: Path, name: str, cell: str) -> None:
+    from quintet.stats.gate import scored_file
+
+    file = tmp_path / "scored.csv"
+    cell = cell.replace('"', '""')
+    file.write_text(f'id,output,consistency,{name}\n1,a text,0.5,"{cell}"\n2,another text,0.7,\n')
+    assert scored_file(str(file), ["consistency"]).values["consistency"].tolist() == [0.5, 0.7]
+    assert package.read_scored(file)["consistency"] == [0.5, 0.7]
+
+
+@pytest.mark.parametrize(
+    ("told", "named"),
+    [('{"consistency": {"value": "x"}}', "value is a text"), ('{"consistency": {}}', "value is missing"),
+     ('{"consistency": {"value": 1, "spans": [[1]]}}', "spans"),
+     ('{"consistency": {"value": 1, "flags": "a"}}', "flags")],
+)  # fmt: skip
+def test_f16_evidence_of_wrong_types_is_named(tmp_path: Path, told: str, named: str) -> None:
+    file = tmp_path / "scored.jsonl"
+    file.write_text(f'{{"id": "1", "output": "a text", "consistency": 0.5, "evidence": {told}}}\n')
+    with pytest.raises(InputError, match=f"row 1: the evidence of consistency .*{named}"):
+        package.read_scored(file)
+
+
 # F24
 
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypedDict
 
-from quintet._checked import checked
+from quintet._checked import KeyTwice, checked, distinct
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.metric import Composite, Metric, Row
@@ -173,7 +173,9 @@ def write_calibration(calibration: Calibration, path: Path) -> None:
 def read_calibration(path: str | Path) -> Calibration:
     where = str(path)
     try:
-        plain = json.loads(Path(path).read_text(encoding="utf-8"))
+        plain = json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=distinct)
+    except KeyTwice as error:
+        raise InputError(f"is not a calibration ({error})", where, _TODO) from None
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", where, "quintet calibrate writes such a file") from None
     except (ValueError, RecursionError):

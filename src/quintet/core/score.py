@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Required, TypedDict
 
+from quintet._checked import checked
 from quintet.core.flags import ABSTAINED as ABSTAINED
 from quintet.core.flags import EMPTY_FIELDS as EMPTY_FIELDS
 from quintet.core.flags import EMPTY_OUTPUT as EMPTY_OUTPUT
@@ -89,6 +90,30 @@ class Score:
         )
 
 
+class _SpanTable(TypedDict, total=False):
+    start: Required[int]
+    end: Required[int]
+    value: Required[float | None]
+    kind: str
+    field: str
+    note: str
+    other: tuple[str, int, int] | None
+    p_supported: float | None
+
+
+class _ScoreTable(TypedDict, total=False):
+    value: Required[float | None]
+    spans: list[_SpanTable]
+    parts: dict[str, float | None]
+    flags: list[str]
+    cut: dict[str, int]
+
+
+def stored_score(plain: Mapping[str, Any]) -> Score:
+    """A score out of somebody's file, with the types of `Score.to_json`; InputError names the first misfit."""
+    return Score.from_json(checked(plain, _ScoreTable, ""))  # type: ignore[arg-type]
+
+
 def no_score(reason: str) -> Score:
     return Score(math.nan, flags=(reason,))
 
@@ -111,7 +136,7 @@ def _span_from_json(plain: Mapping[str, Any]) -> Span:
     return Span(
         start=plain["start"],
         end=plain["end"],
-        value=plain["value"],
+        value=math.nan if plain["value"] is None else plain["value"],
         kind=plain.get("kind", "word"),
         field=plain.get("field", "output"),
         note=plain.get("note", ""),

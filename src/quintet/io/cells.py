@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from quintet._checked import distinct
 from quintet.io.values import plain
 
 REPLACEMENT = "\ufffd"
@@ -45,6 +46,22 @@ def cell_text(value: Any) -> str:
     if isinstance(value, float):
         return repr(value) if math.isfinite(value) else ""
     return json_text(value)
+
+
+def stored(cell: Any) -> Any:
+    """What a cell of a scored file holds: in CSV lists and objects are JSON. None where it is no such thing."""
+    if not isinstance(cell, str):
+        return cell
+    try:
+        return json.loads(cell, object_pairs_hook=distinct)
+    except (ValueError, RecursionError):
+        return None
+
+
+def stored_notes(cell: Any) -> list[str]:
+    """The `notes` of a scored row."""
+    told = stored(cell)
+    return [str(note) for note in told] if isinstance(told, list) else []
 
 
 def without_surrogates(text: str) -> tuple[str, bool]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+from quintet._checked import distinct
 from quintet.errors import InputError
 from quintet.io.bounds import DEEPEST, ROW, deeper_than
 from quintet.io.dialects import unwrapped
@@ -47,7 +48,7 @@ def parse_row(content: bytes, offset: int, position: Position, skip_bad: bool) -
 def parse_object(text: str) -> dict[str, Any]:
     """One JSON object. Raises ValueError in few words. NaN and Infinity, which JSON lacks, count as null."""
     try:
-        value = json.loads(text, parse_constant=_missing, object_pairs_hook=_distinct)
+        value = json.loads(text, parse_constant=_missing, object_pairs_hook=distinct)
     except json.JSONDecodeError as error:
         place = f"column {error.colno}" if error.lineno == 1 else f"line {error.lineno} of the object"
         raise ValueError(f"broken JSON ({error.msg} at {place})") from None
@@ -58,16 +59,6 @@ def parse_object(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError(f"not a JSON object but {_kind(value)}")
     return value
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Of two values under one key nobody can say which is meant."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise ValueError(f"the key {twice[:60]!r} stands twice")
-    return found
 
 
 def _missing(_: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from starlette.responses import Response
 
+from quintet._checked import KeyTwice, distinct
 from quintet.core.example import FIELDS, Example
 from quintet.core.task import find_task
 from quintet.errors import UnknownName
@@ -80,7 +81,9 @@ def read_request(body: bytes, limits: Limits) -> ScoreRequest:
 
 def _parse(body: bytes) -> Any:
     try:
-        return json.loads(body.decode("utf-8"), parse_constant=_no_constant)
+        return json.loads(body.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=distinct)
+    except KeyTwice as error:
+        raise Refusal(400, "malformed", str(error)) from None
     except UnicodeDecodeError:
         raise Refusal(400, "malformed", "the body is not UTF-8") from None
     except (ValueError, RecursionError):

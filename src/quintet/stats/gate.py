@@ -7,8 +7,8 @@ correction runs over all drops that are tested; the gate fails where the correct
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-import json
 import math
 import os
 from collections.abc import Collection, Mapping, Sequence
@@ -22,8 +22,9 @@ from quintet.core.calibration import ACCEPTED, read_calibration
 from quintet.core.evidence import shorten, weakest
 from quintet.core.flags import ABSTAINED, EMPTY_FIELDS, unsure
 from quintet.core.result import Result, notes_of
-from quintet.core.score import Score
+from quintet.core.score import Score, stored_score
 from quintet.errors import GateFailed, InputError, UnknownName
+from quintet.io.cells import stored, stored_notes
 from quintet.io.score_rows import OUTPUTS, read_score_rows, score_columns
 from quintet.stats.compare import sign_flip_p
 from quintet.stats.inputs import check_ids
@@ -181,7 +182,7 @@ def scored_file(path: str, dimensions: Sequence[str]) -> Subject:
         column[[_stored_empty(row, name) for row in rows]] = math.nan
     ids = tuple(str(row["id"]) for row in rows)
     evidence = {name: tuple(_stored_line(row, name) for row in rows) for name in dimensions}
-    flags = tuple(frozenset(map(str, _plain(row.get("notes")) or ())) for row in rows)
+    flags = tuple(frozenset(stored_notes(row.get("notes"))) for row in rows)
     return Subject(path, ids, values, evidence, {}, flags)
 
 
@@ -208,17 +209,8 @@ def _judged(score: Score) -> float:
 
 def _stored_empty(row: Mapping[str, Any], dimension: str) -> bool:
     """From the `notes` that `quintet score` writes: a list, in a CSV file as JSON."""
-    notes = _plain(row.get("notes"))
-    return isinstance(notes, Sequence) and any(f"{dimension}: {flag}" in notes for flag in EMPTY_FIELDS)
-
-
-def _plain(stored: Any) -> Any:
-    if not isinstance(stored, str):
-        return stored
-    try:
-        return json.loads(stored)
-    except ValueError:
-        return None
+    notes = stored_notes(row.get("notes"))
+    return any(f"{dimension}: {flag}" in notes for flag in EMPTY_FIELDS)
 
 
 def _line(score: Score, output: str) -> str:
@@ -228,14 +220,12 @@ def _line(score: Score, output: str) -> str:
 def _stored_line(row: Mapping[str, Any], dimension: str) -> str:
     """From the `evidence` column that `quintet score --evidence` writes, else the output itself."""
     output = next((str(row[name]) for name in OUTPUTS if row.get(name)), "")
-    stored = _plain(row.get("evidence"))
-    plain = stored.get(dimension) if isinstance(stored, Mapping) else None
-    if not isinstance(plain, Mapping):
-        return f"text: {shorten(output, _WIDE)}"
-    try:
-        return _line(Score.from_json(plain), output)
-    except (KeyError, TypeError, AttributeError, IndexError):
-        return f"text: {shorten(output, _WIDE)}"
+    evidence = stored(row.get("evidence"))
+    told = evidence.get(dimension) if isinstance(evidence, Mapping) else None
+    with contextlib.suppress(InputError):
+        if isinstance(told, Mapping):
+            return _line(stored_score(told), output)
+    return f"text: {shorten(output, _WIDE)}"
 
 
 def _is_text(cell: Any) -> bool:
