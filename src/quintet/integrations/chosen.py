@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from quintet import _api as api
-from quintet.core.options import Options
+from quintet.core.evidence import weakest
+from quintet.core.options import Columns, Options
 from quintet.core.result import Result, row_layout
-from quintet.errors import InputError
+from quintet.core.score import Score
+from quintet.errors import InputError, UnknownName
 
 _one_at_a_time = threading.Lock()
 """MLflow and Inspect ask from many threads; passes over texts are shared and dropped between runs."""
@@ -30,12 +34,89 @@ def choose(
     metrics: Sequence[str] | str | None = None,
     columns: Mapping[str, str] | str | None = None,
     model: str | None = None,
+    fast: bool = False,
     skip_bad: bool = False,
     cache: bool | str = True,
 ) -> Chosen:
     if task is None and not metrics:
         raise InputError("neither a task nor a metric was named", todo="give task=… or metrics=…")
-    return Chosen(task, dims, metrics, columns, model, skip_bad=skip_bad, cache=cache)
+    return Chosen(task, dims, metrics, columns, model, fast=fast, skip_bad=skip_bad, cache=cache)
+
+
+def choose_for_rows(task: str | None = None, *, columns: Columns = None, **options: Any) -> Chosen:
+    """For rows made by `row_of`: their output is settled, even where the tool's rows have an answer of their own."""
+    from quintet.io.columns import parse_columns
+
+    settled: Any = {**parse_columns(columns), "output": ("output",)}
+    return choose(task, columns=settled, **options)
+
+
+Turns = Literal["mean", "worst", "end"]
+"""Which of a conversation's turns its score is made of."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The one score of a tool that takes one score per metric."""
+
+    value: float
+    """NaN where there is none: the answer declines to answer, the source is empty."""
+    reason: str
+    lower_is_better: bool
+    signature: str
+
+    @property
+    def missing(self) -> bool:
+        return math.isnan(self.value)
+
+    def holds(self, threshold: float) -> bool:
+        return self.value <= threshold if self.lower_is_better else self.value >= threshold
+
+
+@dataclass(frozen=True)
+class OneScore:
+    """A dimension of a task, or a metric by its name."""
+
+    name: str
+    chosen: Chosen
+    turns: Turns = "mean"
+
+    def __call__(self, row: Mapping[str, Any]) -> Found:
+        """`InputError` or `MissingField` where the row lacks what the dimension needs."""
+        result = self.chosen.score([dict(row)])
+        if len(result.columns) != 1:
+            raise InputError(
+                f"{self.name} gives {len(result.columns)} scores", todo=f"name one: {', '.join(result.columns)}"
+            )
+        (label,) = result.columns
+        first, *more = (scored.scores[label] for scored in result.rows)
+        column = result.columns[label]
+        reason = self._reason(result, label, [first, *more])
+        value = self._of_turns(result, label) if more else first.value
+        return Found(value, reason, not column.higher_is_better, result.signatures[label])
+
+    def _of_turns(self, result: Result, label: str) -> float:
+        sessions = result.sessions()
+        if len(sessions) != 1:
+            raise InputError(f"{self.name}: {len(result.rows)} rows where one was given")
+        return float(getattr(sessions[0].scores[label], self.turns))
+
+    def _reason(self, result: Result, label: str, scores: Sequence[Score]) -> str:
+        """The evidence of the row, or of the worst turn."""
+        sign = 1.0 if result.columns[label].higher_is_better else -1.0
+        at = min(range(len(scores)), key=lambda k: (scores[k].missing, sign * scores[k].value))
+        example = result.rows[at].item.example
+        output = example.output if example else ""
+        said = "; ".join(filter(None, [weakest(scores[at], output), *scores[at].flags]))
+        return f"turn {at + 1}: {said}" if said and len(scores) > 1 else said
+
+
+def choose_one(name: str, task: str | None = None, *, turns: Turns = "mean", **options: Any) -> OneScore:
+    """`name`: a dimension of `task`; without one, a metric, or a name that other tools have for one."""
+    if turns not in ("mean", "worst", "end"):
+        raise UnknownName("choice of turns", turns, ("mean", "worst", "end"))
+    what = {"dims": [name]} if task is not None else {"metrics": [name]}
+    return OneScore(name, choose(task, **{**what, **options}), turns)
 
 
 def score_columns(result: Result, given: Sequence[str]) -> dict[str, list[float | None]]:

@@ -8,7 +8,7 @@ from typing import Any
 from quintet.core.evidence import weakest
 from quintet.core.result import Result
 from quintet.errors import MissingExtra
-from quintet.integrations.chosen import choose, row_of
+from quintet.integrations.chosen import choose_for_rows, row_of
 
 
 def quintet_scorer(task: str | None = None, **options: Any) -> Any:
@@ -21,7 +21,7 @@ def quintet_scorer(task: str | None = None, **options: Any) -> Any:
         from inspect_ai.scorer import Score, mean, scorer, stderr
     except ImportError:
         raise MissingExtra("inspect-ai", "inspect", "a scorer for Inspect") from None
-    chosen = choose(task, **{"skip_bad": True, **options})
+    chosen = choose_for_rows(task, **{"skip_bad": True, **options})
 
     @scorer(metrics={"*": [mean(), stderr()]}, name="quintet")
     def make() -> Any:

@@ -10,7 +10,7 @@ from quintet.core.evidence import weakest
 from quintet.core.result import Result
 from quintet.core.score import Score
 from quintet.errors import MissingExtra
-from quintet.integrations.chosen import choose, row_of
+from quintet.integrations.chosen import choose_for_rows, row_of
 
 _ODD = re.compile(r"[^\w\-./ ]")
 
@@ -47,7 +47,7 @@ def scorer(task: str | None = None, *, name: str = "quintet", **options: Any) ->
     from mlflow.entities import Feedback
     from mlflow.genai.scorers import scorer as decorate
 
-    chosen = choose(task, **{"skip_bad": True, **options})
+    chosen = choose_for_rows(task, **{"skip_bad": True, **options})
 
     def judge(inputs: Any = None, outputs: Any = None, expectations: Any = None) -> list[Any]:
         row = row_of(_text(outputs), inputs=inputs, references=expectations)

@@ -20,7 +20,7 @@ from typing import Any
 
 from quintet.core.evidence import weakest
 from quintet.errors import InputError
-from quintet.integrations.chosen import choose, row_of
+from quintet.integrations.chosen import choose_for_rows, row_of
 
 OWN = ("min", "max")
 
@@ -29,7 +29,7 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     """A grading result: whether every limit holds, the mean score, each dimension as a named score, and why."""
     config = dict(context.get("config") or {})
     least, most = (dict(config.pop(name, None) or {}) for name in OWN)
-    chosen = choose(config.pop("task", None), **{"skip_bad": True, **config})
+    chosen = choose_for_rows(config.pop("task", None), **{"skip_bad": True, **config})
     text = output if isinstance(output, str) else str(output)
     result = chosen.score([row_of(text, vars=dict(context.get("vars") or {}))])
     for name in (*least, *most):

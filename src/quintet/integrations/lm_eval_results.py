@@ -1,0 +1,39 @@
+"""lm-evaluation-harness: scores of what a model wrote, as `process_results` of a task. A file beside the task's YAML,
+
+    from quintet.integrations.lm_eval_results import results
+    process = results("summarization", dims=["consistency"])
+
+and in the YAML
+
+    process_results: !function scores.process
+    metric_list:
+      - {metric: consistency, aggregation: mean, higher_is_better: true}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from quintet.integrations.chosen import choose
+
+OUTPUT = "model_output"
+
+
+def results(
+    task: str | None = None, *, columns: Mapping[str, str] | None = None, **options: Any
+) -> Callable[[Mapping[str, Any], Sequence[Any]], dict[str, float]]:
+    """A function of a document and the model's outputs. The document's own columns are read as those of a file.
+
+    What has no score is left out of the mean. Options: dims, metrics, model, fast, cache.
+    """
+    chosen = choose(task, columns={**(columns or {}), "output": OUTPUT}, **{"skip_bad": True, **options})
+
+    def process(doc: Mapping[str, Any], outputs: Sequence[Any]) -> dict[str, float]:
+        first = outputs[0] if outputs else ""
+        while isinstance(first, list | tuple):  # several samples of one document
+            first = first[0] if first else ""
+        scores = chosen.score([{**doc, OUTPUT: str(first)}])[0]
+        return {label: score.value for label, score in scores.items() if not score.missing}
+
+    return process
