@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from quintet import _api as api
 from quintet.core.result import Result
-from quintet.errors import InputError
+from quintet.errors import InputError, UnknownName
 from quintet.io.columns import parse_columns
 from quintet.io.dialects import pair_of
 from quintet.io.records import Record
@@ -21,7 +21,19 @@ from quintet.io.score_rows import scores_by_system
 from quintet.io.sources import rows_from_python
 from quintet.io.tables import open_table
 from quintet.io.values import is_messages, plain
-from quintet.stats.preference import OVERALL, Preference, Scale, Table, bradley_terry, differences, preferences
+from quintet.stats.preference import (
+    OVERALL,
+    Agreement,
+    Preference,
+    Scale,
+    Table,
+    agreement,
+    bradley_terry,
+    differences,
+    preferences,
+)
+
+EQUAL = ("tie", "equal", "both", "same", "draw", "0", "tie (bothbad)", "none")
 
 
 @dataclass(frozen=True)
@@ -40,6 +52,10 @@ class Preferences:
     """Of the first two systems: by item, P(first better), P(tie) and P(second better) of each dimension."""
     strengths: Mapping[str, float]
     """Bradley-Terry, over all pairs of systems; they sum to one."""
+    agreement: Mapping[str, Agreement] = field(default_factory=dict)
+    """By dimension, of a file that says which of two outputs people chose."""
+    read_as: tuple[str, ...] = ()
+    """Which columns of the files became which fields."""
 
     def __getitem__(self, dimension: str) -> Preference:
         """The first pair of systems on one dimension."""
@@ -58,6 +74,7 @@ def prefer(
     dims: Sequence[str] | str | None = None,
     metrics: Sequence[Any] | str | None = None,
     columns: Any = None,
+    labels: str | None = None,
     model: str | None = None,
     fast: bool = False,
     slope: float = Scale().slope,
@@ -67,7 +84,8 @@ def prefer(
     """Which system's outputs are better, per dimension and overall, with a probability for each item.
 
     `systems`: files, lists of rows or Results, one per system, matched by id; or one file of `chosen` and `rejected`.
-    Scored files and Results need no task.
+    Scored files and Results need no task. `labels`: in a file of two outputs (`response_a`, `response_b`), the column
+    that says which of them people chose; `chosen` and `rejected` say so themselves.
 
     >>> rows = [{"id": "1", "output": "a b", "references": ["a b c"]}]
     >>> found = quintet.prefer(rows, [{**rows[0], "output": "x"}], metrics="rouge-1", cache=False)
@@ -76,13 +94,20 @@ def prefer(
     """
     options = {"dims": dims, "metrics": metrics, "model": model, "fast": fast, "cache": cache}
     pair = _pair(systems[0], columns) if len(systems) == 1 else None
+    choices: dict[str, int] = {}
+    read: list[str] = []
+    if labels is not None and pair is None:
+        raise InputError("labels belong to a file of two outputs", todo="give one file with chosen and rejected")
     if pair is not None:
         given = [api.score(systems[0], task, columns=one, **options) for one in pair[:2]]  # type: ignore[arg-type]
         tables = dict(zip(names or pair[2], map(_table, given), strict=True))
+        choices = _choices(given[0], pair[2], labels)
+        read = [given[0].read_as.replace(f"output={pair[2][0]}", f"output={pair[2][0]} or {pair[2][1]}")]
     elif len(systems) == 1:
-        tables = _of_one_file(api.score(systems[0], task, columns=columns, **options))  # type: ignore[arg-type]
+        result = api.score(systems[0], task, columns=columns, **options)  # type: ignore[arg-type]
+        tables, read = _of_one_file(result), [result.read_as]
     else:
-        tables = _tables(systems, names, task, columns, options)
+        tables = _tables(systems, names, task, columns, options, read)
     if len(tables) < 2:
         raise InputError("one system", todo="give two files or more, or one with systems, or chosen and rejected")
     scale = Scale(slope, threshold)
@@ -94,13 +119,51 @@ def prefer(
     if not pairs:
         raise InputError("no item has scores of both", todo="rows are matched by id: give the same ids in both files")
     first, second, *_ = tables
+    apart = differences(tables[first], tables[second])
+    agreed = {name: found for name, values in apart.items() if (found := agreement(values, choices)) is not None}
     return Preferences(
-        tuple(pairs), tuple(_rows(tables[first], tables[second], scale)), _strengths(list(tables), pairs)
+        tuple(pairs),
+        tuple(_rows(apart, scale)),
+        _strengths(list(tables), pairs),
+        agreed,
+        tuple(dict.fromkeys(filter(None, read))),
     )
 
 
+def _choices(result: Result, pair: tuple[str, str], labels: str | None) -> dict[str, int]:
+    """By id: 1 where people chose the first output, -1 the second, 0 neither."""
+    found = {}
+    for row in result.rows:
+        if row.item.example is None:
+            continue
+        if labels is None:
+            choice = 1 if pair == ("chosen", "rejected") else 0
+        elif labels not in row.item.carried:
+            raise UnknownName("column of labels", labels, row.item.carried)
+        else:
+            choice = _choice(row.item.carried[labels], pair, row.item.example.id)
+        found[row.item.example.id] = choice
+    return found
+
+
+def _choice(value: Any, pair: tuple[str, str], where: str) -> int:
+    said = str(value).strip().lower()
+    for choice, name, place, letter in ((1, pair[0], "1", "a"), (-1, pair[1], "2", "b")):
+        ordinal = {"1": "first", "2": "second"}[place]
+        if said in (name.lower(), place, letter, ordinal, f"model_{letter}", f"system_{letter}", f"output_{letter}"):
+            return choice
+    if said in EQUAL:
+        return 0
+    raise InputError(f"{value!r} says neither output", where, f"write {pair[0]}, {pair[1]} or tie; or a, b; or 1, 2")
+
+
 def _tables(
-    systems: Sequence[Any], names: Sequence[str] | None, task: str | None, columns: Any, options: Mapping[str, Any]
+    systems: Sequence[Any],
+    names: Sequence[str] | None,
+    task: str | None,
+    columns: Any,
+    options: Mapping[str, Any],
+    read: list[str],
 ) -> dict[str, Table]:
     found: dict[str, Table] = {}
     for number, system in enumerate(systems):
@@ -115,7 +178,9 @@ def _tables(
             ((_, ids, values),) = scores_by_system([str(system), str(system)], wanted)[:1]
             found[name] = {label: dict(zip(ids, column, strict=True)) for label, column in values.items()}
         else:
-            found[name] = _table(api.score(system, task, columns=columns, **options))
+            result = api.score(system, task, columns=columns, **options)
+            read.append(result.read_as)
+            found[name] = _table(result)
     return found
 
 
@@ -159,8 +224,7 @@ def _pair(data: Any, columns: Any) -> tuple[dict[str, Any], dict[str, Any], tupl
     return own(pair[0]), own(pair[1]), pair
 
 
-def _rows(first: Table, second: Table, scale: Scale) -> Iterable[Mapping[str, Any]]:
-    found = differences(first, second)
+def _rows(found: Mapping[str, Mapping[str, float]], scale: Scale) -> Iterable[Mapping[str, Any]]:
     for at in dict.fromkeys(at for values in found.values() for at in values):
         row: dict[str, Any] = {"id": at}
         for name, values in found.items():

@@ -82,6 +82,42 @@ def test_a_file_of_pairs_and_one_of_systems(tmp_path: Path, capsys: pytest.Captu
     assert out.read_text(encoding="utf-8").startswith("id,rouge-1.first,rouge-1.tie,rouge-1.second")
 
 
+def test_agreement_with_what_people_chose(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good, bad = "the cat sat", "dogs"
+    pairs = [{"chosen": good, "rejected": bad, "reference": good}] * 3 + [
+        {"chosen": bad, "rejected": good, "reference": good},
+        {"chosen": bad, "rejected": "birds", "reference": good},
+    ]
+    found = quintet.prefer(pairs, metrics=METRICS, cache=False).agreement
+    assert set(found) == {*METRICS, OVERALL}
+    assert (found[OVERALL].n, found[OVERALL].share) == (5, 0.7), "three right, one wrong, one even"
+    assert found[OVERALL].low < 0.7 < found[OVERALL].high
+    said = ["response_b", "tie", "2", "B", "model_b", "response_a"]
+    labelled = [{"response_a": bad, "response_b": good, "reference": good, "winner": word} for word in said]
+    found = quintet.prefer(labelled, metrics="rouge-1", labels="winner", cache=False).agreement
+    assert (found["rouge-1"].n, found["rouge-1"].share) == (5, 0.8), "a tie is left out"
+    assert not quintet.prefer(labelled, metrics="rouge-1", cache=False).agreement
+    file = tmp_path / "pairs.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in pairs), encoding="utf-8")
+    with pytest.raises(SystemExit) as done:
+        main(["prefer", str(file), "--metric", "rouge-1", "--no-cache"])
+    assert done.value.code == 0
+    shown = capsys.readouterr()
+    assert "agreement with the choice of people in 5 pairs: rouge-1 70 % [" in shown.out
+    assert "columns: output=chosen or rejected, references=reference" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"), [("winner", "'maybe' says neither output"), ("who", "unknown column of labels 'who'")]
+)
+def test_labels_that_say_nothing_are_refused(labels: str, said: str) -> None:
+    rows = [{"response_a": "a", "response_b": "b", "reference": "a", "winner": "maybe"}]
+    with pytest.raises(quintet.UserError, match=said):
+        quintet.prefer(rows, metrics="rouge-1", labels=labels, cache=False)
+    with pytest.raises(quintet.InputError, match="labels belong to a file of two outputs"):
+        quintet.prefer(ROWS["good"], ROWS["bad"], metrics="rouge-1", labels=labels, cache=False)
+
+
 def test_scored_files_need_no_task(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, value in (("one", 0.9), ("two", 0.4)):
         rows = "".join(json.dumps({"id": str(k), "consistency": value}) + "\n" for k in range(4))

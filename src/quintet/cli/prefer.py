@@ -11,12 +11,17 @@ import typer
 from quintet import _prefer
 from quintet.cli import options, screen
 from quintet.errors import UnknownName
+from quintet.stats.preference import OVERALL
 
 Files = Annotated[
     list[str],
     typer.Argument(metavar="FILE", help="One file per system, rows matched by id; or one with chosen and rejected."),
 ]
 Format = Annotated[str, typer.Option("--format", "-f", metavar="NAME", help="text or json.")]
+Labels = Annotated[
+    str | None,
+    typer.Option("--labels", metavar="COLUMN", help="Says which output people chose; chosen and rejected need none."),
+]
 Out = Annotated[str | None, typer.Option("--out", "-o", metavar="FILE", help="Write the probabilities of each item.")]
 
 
@@ -26,6 +31,7 @@ def prefer(
     dims: options.Dims = None,
     metric: options.Metrics = None,
     columns: options.Columns = None,
+    labels: Labels = None,
     model: options.Model = None,
     fast: options.Fast = False,
     format: Format = "text",
@@ -39,9 +45,11 @@ def prefer(
     if format not in ("text", "json"):
         raise UnknownName("format", format, ("text", "json"))
     found = _prefer.prefer(
-        *files, task=task, dims=options.names(dims), metrics=metric, columns=columns, model=model, fast=fast,
-        cache=options.cache_choice(cache, no_cache),
+        *files, task=task, dims=options.names(dims), metrics=metric, columns=columns, labels=labels, model=model,
+        fast=fast, cache=options.cache_choice(cache, no_cache),
     )  # fmt: skip
+    for line in found.read_as:
+        screen.say_columns(line)
     if out is not None:
         with open_writer(out, chosen_format(out, None)) as writer:
             for row in found.rows:
@@ -49,7 +57,8 @@ def prefer(
             writer.finish()
     if format == "json":
         pairs = [pair.to_json() for pair in found.pairs]
-        typer.echo(json.dumps({"pairs": pairs, "strengths": dict(found.strengths)}, indent=1))
+        agreed = {name: one.to_json() for name, one in found.agreement.items()}
+        typer.echo(json.dumps({"pairs": pairs, "strengths": dict(found.strengths), "agreement": agreed}, indent=1))
         return
     rows = [
         [p.dimension, p.first_name, p.second_name, str(p.n), *(f"{x:.2f}" for x in (p.first, p.tie, p.second)),
@@ -63,4 +72,12 @@ def prefer(
         order = sorted(found.strengths.items(), key=lambda pair: -pair[1])
         view.print(
             "strength (Bradley-Terry): " + ", ".join(f"{name} {value:.2f}" for name, value in order), markup=False
+        )
+    if found.agreement:
+        order = sorted(found.agreement, key=lambda name: name != OVERALL)
+        (n,) = {found.agreement[name].n for name in order[:1]}
+        view.print(
+            f"agreement with the choice of people in {screen.counted(n, 'pair')}: "
+            + ", ".join(f"{name} {found.agreement[name]}" for name in order),
+            markup=False,
         )

@@ -65,9 +65,43 @@ class Preference:
         return self.first + 0.5 * self.tie
 
     def to_json(self) -> dict[str, Any]:
-        own = {name: getattr(self, name) for name in self.__slots__}
-        plain = {**own, "win_rate": self.win_rate}
-        return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in plain.items()}
+        return _json({**{name: getattr(self, name) for name in self.__slots__}, "win_rate": self.win_rate})
+
+
+def _json(plain: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in plain.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How often the output that people chose is the one with the higher score; equal scores count half."""
+
+    n: int
+    """Pairs of which people preferred one."""
+    share: float
+    low: float
+    high: float
+    """95 % bootstrap interval; NaN for a single pair."""
+
+    def __str__(self) -> str:
+        interval = "" if math.isnan(self.low) else f" [{self.low * 100:.0f}, {self.high * 100:.0f}]"
+        return f"{self.share * 100:.0f} %{interval}"
+
+    def to_json(self) -> dict[str, Any]:
+        return _json({name: getattr(self, name) for name in self.__slots__})
+
+
+def agreement(differences: Mapping[str, float], choices: Mapping[str, int]) -> Agreement | None:
+    """`choices` by id: 1 the first, -1 the second; pairs that people call equal say nothing here."""
+    both = [
+        0.5 + 0.5 * np.sign(difference) * choices[at]
+        for at, difference in differences.items()
+        if choices.get(at) and not math.isnan(difference)
+    ]
+    if not both:
+        return None
+    low, high = mean_interval(np.array(both))
+    return Agreement(len(both), float(np.mean(both)), low, high)
 
 
 Table = Mapping[str, Mapping[str, float]]
