@@ -58,6 +58,14 @@ def test_tools_are_context_and_a_turn_ends_when_the_user_speaks() -> None:
     assert (turn.history, turn.question) == (("When is it open?",), "When is it open?")
 
 
+def test_the_reply_of_a_chat_completion_ends_the_conversation() -> None:
+    reply = {"role": "assistant", "content": "Then take these."}
+    row = {"id": "s", "messages": OPENAI[:3], "choices": [{"index": 0, "message": reply}]}
+    with Items(rows_from_python([row]), "conversation", None) as items:
+        outputs = [item.example.output for item in items if item.example]
+    assert outputs == ["High or low ones?", "Then take these."]
+
+
 def test_a_conversation_without_a_reply_is_named() -> None:
     rows = [{"messages": OPENAI}, {"messages": OPENAI[:1]}]
     with (

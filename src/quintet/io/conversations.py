@@ -58,6 +58,16 @@ def turns_of(messages: Sequence[Any]) -> list[Turn]:
     return found
 
 
+def _reply(row: Mapping[str, Any], messages: Sequence[Any]) -> list[Any]:
+    """What a chat completion answers to messages that end with the user: it stands beside them, in `choices`."""
+    if speaker(plain(messages[-1])) == "assistant":
+        return []
+    choices = plain(row.get("choices"))
+    first = plain(choices[0]) if isinstance(choices, list | tuple) and choices else None
+    reply = plain(first.get("message")) if isinstance(first, Mapping) else None
+    return [reply] if isinstance(reply, Mapping) else []
+
+
 def _calls(message: Mapping[str, Any]) -> list[str]:
     """`search(query="boots")`, however the call is written down."""
     found = []
@@ -104,7 +114,7 @@ def _rows(table: Table, path: str, kept: Sequence[str]) -> Iterator[RowItem]:
             yield record
             continue
         messages = value_at(record.values, path)
-        turns = turns_of(messages) if is_messages(messages) else []
+        turns = turns_of([*messages, *_reply(record.values, messages)]) if is_messages(messages) else []
         if not turns:
             yield BadRow(record.position, f"{path} holds no turn of an assistant", values=dict(record.values))
             continue
