@@ -90,6 +90,15 @@ class MissingField(UserError):
         )
 
 
+_HARM = "quintet knows nothing of harm: no metric here measures it"
+_TRANSLATED = "there is no task for translation: take --metric bleu, chrf or ter, or quintet corpus"
+ABSENT = {
+    **dict.fromkeys(("toxicity", "bias", "safety", "harmfulness", "pii", "pii_leakage", "jailbreak"), _HARM),
+    **dict.fromkeys(("translation", "comet"), _TRANSLATED),
+}
+"""What people ask for, and nothing here is."""
+
+
 class UnknownName(UserError):
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         self.kind, self.name, self.known = kind, name, tuple(known)
@@ -100,7 +109,8 @@ class UnknownName(UserError):
             hint = f"there are {len(names)}; " + (
                 "quintet metrics --search TEXT looks for one" if kind == "metric" else f"{names[0]}, {names[1]} …"
             )
-        super().__init__(f"unknown {kind} {shortened(name)!r}; {hint}")
+        absent = ABSENT.get(name.lower()) if kind in ("metric", "task") else None
+        super().__init__(f"unknown {kind} {shortened(name)!r}; {absent or hint}")
 
 
 class ModelError(UserError):

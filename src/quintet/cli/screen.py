@@ -249,7 +249,8 @@ class Pace:
     def line(self) -> str:
         """What a log is told, once in a while."""
         of = "" if self.total is None else f" of {self.total:,}"
-        return f"{self.what}: {self.done:,}{of} rows, {self.words}"
+        words = self.words if self.rate else f"{duration(self._clock() - self._last)} since the start"
+        return f"{self.what}: {self.done:,}{of} rows, {words}"
 
 
 def duration(seconds: float) -> str:

@@ -29,6 +29,10 @@ def _word(text: str, span: Span) -> str:
     return word.strip(string.punctuation) or word
 
 
+FINE = 0.9
+"""From here on a word says nothing against a text; on every scale of words that reaches so far, 1 is the best."""
+
+
 def weakest(score: Score, text: str, count: int = 3) -> str:
     """A few words of evidence for one line: what stands behind a low score."""
     pairs = [span for span in score.spans if span.kind == "pair"]
@@ -44,6 +48,7 @@ def weakest(score: Score, text: str, count: int = 3) -> str:
     words = sorted((s for s in score.spans if s.kind == "word"), key=lambda s: (s.value, s.start))[:count]
     if words and words[0].note and {word.note for word in words} == {words[0].note}:
         return f"{words[0].note}: " + ", ".join(_word(text, w) for w in words)
+    words = [word for word in words if word.value < FINE]
     if words:
         return "weakest: " + ", ".join(f"{_word(text, w)} {w.value:.2f}" for w in words)
     added = sorted((value, name.removesuffix(ADDS)) for name, value in score.parts.items() if name.endswith(ADDS))

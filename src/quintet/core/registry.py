@@ -5,7 +5,7 @@ Metrics of other packages are found through entry points, when a name is not kno
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -42,13 +42,15 @@ class Registry:
         self._entries: dict[str, Entry] = {}
         self._group = group
         """Entry points still to be looked up."""
+        self.also: Callable[[], Iterable[str]] = tuple
+        """Names that lead to a metric without being its own: what other tools call a dimension."""
 
     def add(self, name: str, target: str | Callable[..., Metric], summary: str = "", **preset: object) -> None:
         self._entries[name] = Entry(name, target, tuple(preset.items()), summary)
 
     def __getitem__(self, name: str) -> Entry:
         if name not in self:
-            raise UnknownName("metric", name, self._entries)
+            raise UnknownName("metric", name, [*self._entries, *self.also()])
         return self._entries[name]
 
     def __contains__(self, name: str) -> bool:

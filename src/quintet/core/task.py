@@ -103,6 +103,12 @@ def task_of(dimension: str, extra: Path | None = None) -> Task | None:
     return None
 
 
+def borrowed_names() -> list[str]:
+    """The dimensions that other tools have, by our names and theirs."""
+    dimensions = [pair for task in read_tasks().values() for pair in task.dimensions.items()]
+    return [one for name, wanted in dimensions if wanted.aliases for one in (name, *wanted.aliases)]
+
+
 def _read_file(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))

@@ -36,6 +36,8 @@ def test_rows_known_from_before_are_forgotten() -> None:
 
 def test_before_the_first_row_and_without_a_total() -> None:
     assert Pace(10, "scoring").words == "starting"
+    clock = iter([0.0, 20.0])
+    assert Pace(10, "scoring", lambda: next(clock)).line == "scoring: 0 of 10 rows, 20 s since the start"
     clock = iter([0.0, 2.0])
     pace = Pace(None, "scoring", lambda: next(clock))
     pace.tick()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from test_cli_score import quintet, write_jsonl
 
+import quintet as library
 from quintet.cli.screen import scale_lines
 from quintet.core.evidence import weakest
 from quintet.core.result import Column
@@ -31,10 +32,19 @@ def test_metrics_of_a_task_and_by_words_fit_a_screen(tmp_path: Path) -> None:
     assert "no metric fits" in quintet("metrics", "--search", "zzz", cwd=tmp_path).stderr
 
 
-@pytest.mark.parametrize("name", ["toxicity", "hallucinations-of-mine"])
-def test_a_name_like_no_other_is_not_guessed_at(name: str) -> None:
+def test_a_name_like_no_other_is_not_guessed_at() -> None:
+    name = "hallucinations-of-mine"
     assert "quintet metrics --search TEXT" in str(UnknownName("metric", name, [entry.name for entry in metrics]))
     assert "did you mean" not in str(UnknownName("task", "chat", ["fact", "dialogue"]))
+
+
+def test_what_is_not_here_is_said_and_names_of_other_tools_are_near() -> None:
+    with pytest.raises(UnknownName, match="unknown metric 'Toxicity'; quintet knows nothing of harm"):
+        library.load("Toxicity")
+    with pytest.raises(UnknownName, match="unknown task 'translation'; there is no task for translation"):
+        library.score([{"output": "a", "source": "b"}], "translation")
+    with pytest.raises(UnknownName, match="did you mean faithfulness"):
+        library.load("faithfulnes")
 
 
 def test_scales_other_than_0_to_1_are_said() -> None:
@@ -49,6 +59,13 @@ def test_words_of_evidence_carry_no_marks() -> None:
     text = "At the airport, eagles. slept"
     words = tuple(Span(start, end, 0.1) for start, end in ((7, 15), (16, 23)))
     assert weakest(Score(0.2, words), text) == "weakest: airport 0.10, eagles 0.10"
+
+
+def test_words_that_are_fine_are_no_evidence() -> None:
+    text = "At the airport"
+    words = (Span(0, 2, 0.95), Span(3, 6, 0.99), Span(7, 14, 0.3))
+    assert weakest(Score(0.4, words), text) == "weakest: airport 0.30"
+    assert weakest(Score(0.4, words[:2]), text) == ""
 
 
 def test_what_is_shown_without_evidence_is_called_text(tmp_path: Path) -> None:
