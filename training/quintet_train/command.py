@@ -33,6 +33,9 @@ Replay = Annotated[
 Drop = Annotated[
     str, typer.Option("--drop", metavar="KIND", help="UniEval's first stage without nli, sst, ling or qa (Table 6).")
 ]
+NoIntermediate = Annotated[
+    bool, typer.Option("--no-intermediate", help="UniEval without its first stage (Tables 3 and 4, last row).")
+]
 KeepAll = Annotated[
     bool, typer.Option("--keep-all", help="Every checkpoint becomes a model in OUT/steps (CTC, Figure 7).")
 ]
@@ -52,6 +55,7 @@ def train(
     order: Order = "",
     replay: Replay = None,
     drop: Drop = "",
+    no_intermediate: NoIntermediate = False,
     keep_all: KeepAll = False,
 ) -> None:
     """Trains a model by RECIPE; a stopped run goes on from its last checkpoint."""
@@ -59,7 +63,7 @@ def train(
     from quintet_train.run import run_recipe
 
     dimensions = tuple(name.strip() for name in order.split(",") if name.strip())
-    variation = Variation(strategy, dimensions, replay, keep_all, drop)
+    variation = Variation(strategy, dimensions, replay, keep_all, drop, no_intermediate)
 
     def progress(stage: str, step: int, steps: int, figures: Mapping[str, float]) -> None:
         if step == steps or step % max(1, steps // 20) == 0:

@@ -26,6 +26,9 @@ from typing import Any
 
 from quintet.errors import InputError, UnknownName
 
+AFTER, WITHOUT = "recipe:", " without "
+"""A model that starts from what another recipe makes, and which kind of intermediate task that one leaves out."""
+INTERMEDIATE, INTERMEDIATE_BUILDER = "unieval-intermediate", "unieval.intermediate"
 RELEASE_VALUES = ("yes", "no", "unclear", "per source")
 
 
@@ -185,13 +188,15 @@ class Variation:
     keep_all: bool = False
     drop: str = ""
     """A kind of intermediate task to leave out: nli, sst (opening sentences), ling or qa."""
+    no_intermediate: bool = False
+    """Start from T5 as it is, without the intermediate tasks."""
 
 
 DROPPED: Mapping[str, tuple[str, ...]] = {
     "nli": ("nli", "mrpc", "qqp"),
     "sst": ("opening",),
     "ling": ("cola",),
-    "qa": ("qa",),
+    "qa": ("qa", "strategy"),
 }
 """Kinds of UniEval's Table 6, and the tasks of its Table 8 that belong to each."""
 
@@ -211,15 +216,22 @@ def varied(recipe: Recipe, by: Variation) -> Recipe:
         continual = dataclasses.replace(continual, order=by.order)
     if continual is not None and by.replay is not None:
         continual = dataclasses.replace(continual, replay=by.replay)
-    if by.drop:
-        if by.drop not in DROPPED:
-            raise UnknownName("kind of intermediate task", by.drop, DROPPED)
-        if data.builder != "unieval.intermediate":
-            raise InputError("it has no intermediate tasks", recipe.name, "drop tasks of unieval-intermediate")
+    model, first = recipe.model, AFTER + INTERMEDIATE
+    if by.drop and by.drop not in DROPPED:
+        raise UnknownName("kind of intermediate task", by.drop, DROPPED)
+    if by.drop and by.no_intermediate:
+        raise InputError("--drop and --no-intermediate exclude each other", recipe.name, "name one of them")
+    if ((by.drop and data.builder != INTERMEDIATE_BUILDER) or by.no_intermediate) and not model.start.startswith(first):
+        raise InputError("it starts from no intermediate tasks", recipe.name, "UniEval's recipes do, without --start")
+    if by.no_intermediate:
+        model = dataclasses.replace(model, start=load(INTERMEDIATE).model.start)
+    if by.drop and data.builder != INTERMEDIATE_BUILDER:
+        model = dataclasses.replace(model, start=f"{first}{WITHOUT}{by.drop}")
+    elif by.drop:
         kept = [task for tasks in DROPPED.values() for task in tasks if task not in DROPPED[by.drop]]
         data = dataclasses.replace(data, options={**data.options, "tasks": kept})
     train = dataclasses.replace(recipe.train, keep_all=by.keep_all or recipe.train.keep_all)
-    return dataclasses.replace(recipe, data=data, continual=continual, train=train)
+    return dataclasses.replace(recipe, data=data, model=model, continual=continual, train=train)
 
 
 def _table_of(path_or_name: str | Path) -> tuple[dict[str, Any], str]:

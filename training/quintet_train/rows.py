@@ -198,6 +198,13 @@ def _questions(row: Row) -> Iterator[Record]:
         yield Claim(question, row["passage"], answer in (True, "TRUE", "True", "true"), "qa")
 
 
+def _strategies(row: Row) -> Iterator[Record]:
+    """StrategyQA as its authors give it: what is asked about, and the facts that answer, are the basis."""
+    facts = " ".join(" ".join(fact.split()) for fact in row["facts"])
+    about = (" ".join(row[name].split()) for name in ("term", "description"))
+    yield Claim(row["question"], "\n".join((*about, facts)), bool(row["answer"]), "strategy")
+
+
 def _answers(row: Row) -> Iterator[Record]:
     """MultiRC's paragraphs with a question and a proposed answer: those that are answered by yes or no (UniEval)."""
     paragraph, _, asked = row["text"].rpartition("Question:")
@@ -223,5 +230,6 @@ READERS: Mapping[str, Callable[[Row], Iterator[Record]]] = {
     "paraphrases": _paraphrases,
     "questions": _questions,
     "answers": _answers,
+    "strategies": _strategies,
     "ratings": _ratings,
 }

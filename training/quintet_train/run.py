@@ -19,11 +19,9 @@ from quintet_train import rows
 from quintet_train.items import Item
 from quintet_train.multitask import Stage, group_by_task, stages
 from quintet_train.pseudo.builders import build
-from quintet_train.recipe import Recipe
+from quintet_train.recipe import AFTER, WITHOUT, Recipe, Variation
 from quintet_train.torch_parts import need
 
-AFTER = "recipe:"
-"""A model that starts from what another recipe makes."""
 EVALUATOR = "evaluator."
 """Builders whose recipes make the bundled models."""
 Progress = Callable[[str, int, int, Mapping[str, float]], None]
@@ -52,7 +50,7 @@ def run_recipe(
     device: str = "auto",
     onnx: bool = False,
     private: bool = False,
-    variation: recipes.Variation | None = None,
+    variation: Variation | None = None,
 ) -> Trained:
     """Trains and writes OUT/model. `data` is the folder that the recipe's paths are relative to; a smoke run brings
     its own rows. `start` replaces the model to start from (USR's DR from its fine-tuned MLM, say). `private` lets
@@ -67,8 +65,10 @@ def run_recipe(
     begun = recipe
     if recipe.model.start.startswith(AFTER):
         # A chain: the model before it is trained first, beside it.
-        name = recipe.model.start.removeprefix(AFTER)
-        first = run_recipe(name, data, target / name, smoke, resume, progress, device=device)
+        name, _, dropped = recipe.model.start.removeprefix(AFTER).partition(WITHOUT)
+        beside = target / "-without-".join(filter(None, (name, dropped)))
+        own = Variation(drop=dropped)
+        first = run_recipe(name, data, beside, smoke, resume, progress, device=device, variation=own)
         begun = replace(recipe, model=replace(recipe.model, start=f"dir:{first.folder}"))
     items, used = _items(recipe, _data_folder(data, smoke))
     train, dev = split(items, recipe.data.dev_fraction, recipe.data.seed)

@@ -69,7 +69,8 @@ def test_prompts_of_table_8() -> None:
 
 
 def test_intermediate_tasks_share_a_limit() -> None:
-    records = [r for name in ("nli", "paraphrases", "sentences", "questions", "documents") for r in read(name)]
+    kinds = ("nli", "paraphrases", "sentences", "questions", "strategies", "documents")
+    records = [r for name in kinds for r in read(name)]
     items = unieval_tasks.intermediate(records, 24, Random(0))
     assert len(items) == 24
     assert {item.task for item in items} == set(unieval_tasks.TABLE8)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from quintet.errors import InputError, UnknownName
 from quintet_train import recipe
-from quintet_train.pseudo import ctc
+from quintet_train.pseudo import ctc, unieval_tasks
 from quintet_train.recipe import Variation
 from quintet_train.rows import READERS, Claim
 
@@ -60,6 +61,35 @@ def test_an_intermediate_stage_without_one_kind_of_task(kind: str) -> None:
     assert len(found.data.options["tasks"]) == sum(map(len, recipe.DROPPED.values())) - len(recipe.DROPPED[kind])
 
 
+def test_the_first_stage_is_learnt_first_or_left_out() -> None:
+    """Table 3's last row, and Table 6's in one command: the stages before the dimensions."""
+    whole = recipe.load("unieval-summarization")
+    assert whole.model.start == "recipe:unieval-intermediate"
+    plain = recipe.load("unieval-summarization", variation=Variation(no_intermediate=True))
+    assert plain.model.start == recipe.load("unieval-intermediate").model.start == "hf:google/t5-v1_1-large"
+    one = recipe.load("unieval-summarization", variation=Variation("single:fluency", drop="ling"))
+    assert one.model.start == "recipe:unieval-intermediate without ling"
+    assert len({found.digest for found in (whole, plain, one)}) == 3
+    for wrong in (Variation(drop="ling", no_intermediate=True), Variation(no_intermediate=True)):
+        with pytest.raises(InputError, match=r"exclude each other|no intermediate tasks"):
+            recipe.load("unieval-summarization", start="dir:mine", variation=wrong)
+
+
+def test_a_first_stage_without_one_kind_lies_beside_the_second(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    import tomllib
+
+    from quintet_train.run import run_recipe
+
+    begin, by = "recipe:unieval-intermediate", Variation("single:fluency", drop="nli")
+    done = run_recipe("unieval-summarization", out=tmp_path, smoke=True, device="cpu", start=begin, variation=by)
+    made = tomllib.loads((done.folder / "model.toml").read_text(encoding="utf-8"))
+    assert made["started_from"] == "recipe:unieval-intermediate without nli"
+    first = tmp_path / "unieval-intermediate-without-nli" / "model" / "model.toml"
+    wanted = recipe.load("unieval-intermediate", smoke=True, variation=Variation(drop="nli")).digest
+    assert tomllib.loads(first.read_text(encoding="utf-8"))["recipe_sha256"] == wanted
+
+
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(InputError, match="write continual, multi or single:DIMENSION"):
         recipe.load("unieval-summarization", variation=Variation("single"))
@@ -79,9 +109,17 @@ def test_yes_and_no_of_multirc() -> None:
     assert (found[0].claim, found[0].basis) == ("Did the cat sleep?", "Sent 1: A cat slept . Sent 2: It woke .")
 
 
-def test_the_mean_of_a_dialogue_leaves_stop_words_out_as_the_sum_does() -> None:
-    from random import Random
+def test_strategyqa_in_the_words_of_table_8() -> None:
+    row = {"question": "Can a {claim} fly", "term": "Cat", "description": "small  animal", "answer": False,
+           "facts": ["Cats walk.", "Wings fly."]}  # fmt: skip
+    (item,) = unieval_tasks.intermediate(list(READERS["strategies"](row)), 0, Random(0))
+    assert item.parts == (
+        "question: Can a {claim} fly?", "term: Cat", "description of term: small animal", "facts: Cats walk. Wings fly."
+    )  # fmt: skip
+    assert not item.yes
 
+
+def test_the_mean_of_a_dialogue_leaves_stop_words_out_as_the_sum_does() -> None:
     from quintet_train.rows import Dialogue
 
     talk = [Dialogue(("Do you like rain?", "I like the heavy rain in autumn."), ("Rain falls in autumn.",) * 2)] * 4

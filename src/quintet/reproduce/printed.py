@@ -6,7 +6,7 @@ A table has blocks of rows under common columns (or is one block itself). What a
     dimension                which rating; `every`: each rating of the set, the figure being their mean
     level, statistic         how it was correlated
     with                     further parameters of the metric
-    pick                     which of a row's several sources
+    pick                     which of a row's several sources; its dimension and its statistic can say so, too
     columns                  tables of these names; a list stands for one column after another, the last name fastest.
                              { average = true }: the mean of the row's other figures of the same statistic
     cells                    a line a row: the label, then one figure a column ("-": none printed); "# ": a heading
@@ -116,7 +116,7 @@ class Paper:
             return f"none {block.facts['none']}"
         found = next(self._candidates(block, row.label, column.set), "none printed only")
         if isinstance(found, Mapping):
-            found = next(found[key] for key in (column.dimension, column.pick, "*") if key in found)
+            found = next(found[key] for key in (column.dimension, column.pick, column.statistic, "*") if key in found)
         return str(found).replace("$dimension", column.dimension)
 
     def _candidates(self, block: Block, label: str, set: str) -> Iterator[Any]:

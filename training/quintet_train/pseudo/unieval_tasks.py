@@ -6,6 +6,7 @@ answer could be read off by matching words.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from random import Random
 
@@ -28,13 +29,19 @@ TABLE8: Mapping[str, tuple[str, ...]] = {
     ),
     "cola": ("question: Is this a fluent and linguistically acceptable sentence?", "sentence: {claim}"),
     "qa": ("question: {claim}", "context: {basis}"),
+    "strategy": ("question: {claim}", "term: {term}", "description of term: {description}", "facts: {facts}"),
 }
+
+
+_PLACE = re.compile(r"\{(\w+)\}")
 
 
 def ask(task: str, claim: str, basis: str, yes: bool) -> YesNoItem:
     """Only the places of the template are filled; braces inside the texts stay as they are."""
-    parts = tuple(part.replace("{claim}", claim) if "{claim}" in part else part.replace("{basis}", basis)
-                  for part in TABLE8[task])  # fmt: skip
+    places = {"claim": claim, "basis": basis}
+    if task == "strategy":
+        places |= zip(("term", "description", "facts"), basis.split("\n", 2), strict=True)
+    parts = tuple(_PLACE.sub(lambda place: places[place[1]], part) for part in TABLE8[task])
     return YesNoItem(parts, yes, task)
 
 
@@ -61,7 +68,11 @@ def intermediate(
 
 def _mark(record: Claim) -> str:
     """BoolQ writes its questions without the mark."""
-    return record.claim if record.task != "qa" or record.claim.rstrip().endswith("?") else f"{record.claim.rstrip()}?"
+    return (
+        record.claim
+        if record.task not in ("qa", "strategy") or record.claim.rstrip().endswith("?")
+        else f"{record.claim.rstrip()}?"
+    )
 
 
 def _openings(documents: Sequence[Document], rng: Random) -> list[YesNoItem]:
