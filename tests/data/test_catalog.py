@@ -166,6 +166,6 @@ def test_dimension_names() -> None:
 
 
 def test_page_names_every_set() -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "data.md").read_text("utf-8")
+    page = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "sets.md").read_text("utf-8")
     missing = [name for name in names() if f"| `{name}` | {entry(name).size or ''} |" not in page]
     assert missing == []

@@ -28,7 +28,7 @@ def cli(capsys):
     return run
 
 
-EQUAL_FIGURES = {"usr": 474, "ctc": 176, "unieval": 88, "gruen": 6, "im2": 12}
+EQUAL_FIGURES = {"usr": 474, "ctc": 188, "unieval": 88, "gruen": 6, "im2": 12}
 
 
 @pytest.mark.parametrize("key", PAPERS)
