@@ -19,6 +19,9 @@ GOLDEN = {
 }
 
 
+SETS = sorted((Path(__file__).parents[1] / "golden" / "columns").glob("*.json"))
+
+
 def read(row, task="rag", explicit=None):
     columns = detect_columns(row, task, explicit, paths=frozenset(paths_of(row)))
     return columns, to_example(row, columns, 1, task)
@@ -39,6 +42,21 @@ def test_a_row_of_each_tool(name):
     assert example.question is None or example.source != example.question
     assert name in columns.line()
     assert "output=" in columns.line()
+
+
+@pytest.mark.parametrize("path", SETS, ids=lambda path: path.stem)
+def test_rows_of_data_sets_known_by_their_columns(path):
+    given = json.loads(path.read_text(encoding="utf-8"))
+    _, example = read(given["row"], given["task"], given["columns"])
+    for field, expected in given["fields"].items():
+        found = getattr(example, field)
+        assert (list(found) if isinstance(found, tuple) else found) == expected, field
+
+
+def test_pairs_of_preference_sets_are_for_prefer():
+    for one, two in (("chosen", "rejected"), ("response_a", "response_b"), ("answer_a", "answer_b")):
+        with pytest.raises(InputError, match=rf"{one}.*{two}.*quintet prefer"):
+            detect_columns(["prompt", one, two])
 
 
 def test_a_question_is_no_source_where_contexts_stand_beside_it():

@@ -45,6 +45,10 @@ def weakest(score: Score, text: str, count: int = 3) -> str:
         at_fault = [w for w in score.spans if w.kind == "word" and worst.start <= w.start and w.end <= worst.end]
         shown = at_fault[:count] or [worst]
         return f"{worst.note}: " + ", ".join(shorten(text[w.start : w.end], 60) for w in shown)
+    said = [s for s in score.spans if s.kind == "sentence" and s.field == "output" and s.note and 0.0 <= s.value < 0.5]
+    if said:
+        worst = min(said, key=lambda s: (s.value, s.start))
+        return f"{worst.note}: {shorten(text[worst.start : worst.end], 60)}"
     words = sorted((s for s in score.spans if s.kind == "word"), key=lambda s: (s.value, s.start))[:count]
     if words and words[0].note and {word.note for word in words} == {words[0].note}:
         return f"{words[0].note}: " + ", ".join(_word(text, w) for w in words)

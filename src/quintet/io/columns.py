@@ -161,7 +161,7 @@ def _recognised_dialect(
     readings: list[dict[str, tuple[str, ...]]] = [
         {f: (path,) for f, path in fields.items() if f not in settled} for _, fields in fits
     ]
-    if "output" not in settled:
+    if "output" not in settled and all("output" in reading for reading in readings):
         others = [name for name in names if _is_clear_output(name, task)]
         rivals = [name for name in others if all(_top(r["output"][0]) != name for r in readings)]
         if rivals:

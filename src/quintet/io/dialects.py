@@ -83,7 +83,7 @@ def fitting(paths: Iterable[str]) -> list[tuple[Dialect, dict[str, str]]]:
         if len(dialect.when) == longest:
             resolved = {field: _first(paths, known) for field, paths in dialect.fields.items()}
             found.append((dialect, {field: path for field, path in resolved.items() if path is not None}))
-    return [(dialect, fields) for dialect, fields in found if "output" in fields]
+    return [(dialect, fields) for dialect, fields in found if "output" in fields or "output" not in dialect.fields]
 
 
 def paths_of(row: Cells) -> set[str]:

@@ -137,11 +137,18 @@ def whole_text(value: Any, field: str, where: str) -> str | None:
     if isinstance(value, Mapping):
         return whole_text(_from_object(value, field, where), field, where)
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
-        items = [whole_text(item, field, where) for item in value]
+        items = [_triple(item) if field == "source" else None for item in value]
+        items = [whole_text(item, field, where) if one is None else one for item, one in zip(value, items, strict=True)]
         if field == "output" and len(items) != 1:
             raise InputError(f"the output is a list of {len(items)} texts", where, "give each output a row of its own")
         return "\n".join(item for item in items if item is not None)
     return _scalar(value, field, where)
+
+
+def _triple(item: Any) -> str | None:
+    """`subject | relation | object`, as data-to-text sets write a triple in one line."""
+    is_list = isinstance(item, Sequence) and not isinstance(item, (str, bytes))
+    return " | ".join(item) if is_list and len(item) == 3 and all(isinstance(part, str) for part in item) else None
 
 
 def texts(value: Any, field: str, where: str, may_be_encoded: bool = False) -> list[str]:

@@ -61,6 +61,13 @@ def test_words_of_evidence_carry_no_marks() -> None:
     assert weakest(Score(0.2, words), text) == "weakest: airport 0.10, eagles 0.10"
 
 
+def test_a_sentence_at_fault_is_named_with_its_fault() -> None:
+    text = "Sure. What size do you need?"
+    spans = (Span(0, 5, 1.0, "sentence"), Span(6, 28, 0.1, "sentence", note="asks what was said already"))
+    assert weakest(Score(0.1, spans), text) == "asks what was said already: What size do you need?"
+    assert weakest(Score(1.0, spans[:1]), text) == ""
+
+
 def test_words_that_are_fine_are_no_evidence() -> None:
     text = "At the airport"
     words = (Span(0, 2, 0.95), Span(3, 6, 0.99), Span(7, 14, 0.3))
