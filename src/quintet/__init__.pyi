@@ -1,4 +1,5 @@
 # The public face: what stands here, and nothing else. quintet/__init__.py finds each name by its line.
+from quintet._api import batch_scorer as batch_scorer
 from quintet._api import bench as bench
 from quintet._api import calibrate as calibrate
 from quintet._api import gate as gate
@@ -10,6 +11,7 @@ from quintet._api import load as load
 from quintet._api import metric as metric
 from quintet._api import register as register
 from quintet._api import score as score
+from quintet._api import score_parts as score_parts
 from quintet._api import score_text as score_text
 from quintet._claims import Claim as Claim
 from quintet._claims import claims as claims

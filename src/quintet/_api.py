@@ -270,7 +270,10 @@ def score_parts(
 
     Each part is written by the machine that scored it, and what is there already is not scored again: a run that was
     stopped goes on. The manifest, which is also given back, lists the parts in order and the means. Where `out` ends in
-    .jsonl, the parts become that one file.
+    .jsonl, the parts become that one file. `engine="ray"` or `"ray:ADDRESS"` has a cluster score.
+
+    >>> quintet.score_parts([{"output": "a b"}, {"output": "c"}], "scored", metrics="response-length")["rows"]
+    2
     """
     from quintet.io.sources import rows_from_python
     from quintet.io.tables import open_table
@@ -311,6 +314,9 @@ def batch_scorer(
     """A function of a batch for `ray.data.Dataset.map_batches`, Spark's `mapInPandas` and `datasets.map(batched=True)`.
 
     Name the dimensions or metrics: which columns come out is settled before the first batch is seen.
+
+    >>> quintet.batch_scorer(metrics="response-length")({"output": ["a b", "c"]})["response-length"]
+    [2.0, 1.0]
     """
     from quintet.models.memo import forget_all
     from quintet.runner.batches import BatchScorer
