@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from quintet.stats.gate import Verdict
     from quintet.stats.inputs import Ratings, Scores
     from quintet.stats.records import Record
+    from quintet.stats.words import WordAgreement
 
 
 def load(name: str, **parameters: Any) -> Metric:
@@ -409,6 +410,38 @@ def bench(
     if not records:
         raise InputError("nothing could be judged", todo="name metrics that the sets have the fields for")
     return records
+
+
+def word_agreement(
+    set: str,
+    metrics: Sequence[str],
+    *,
+    data: str | Path | None = None,
+    model: str | None = None,
+    cache: bool | str | Path = True,
+    on_row: Callable[[], None] = lambda: None,
+) -> list[WordAgreement]:
+    """Whether metrics call the same words unsupported as people did, beside how their scores agree (CTC, Figure 7)."""
+    import numpy as np
+
+    from quintet.data.benchmark import load as load_benchmark
+    from quintet.stats.coefficients import pearson
+    from quintet.stats.words import WordAgreement, compared
+
+    benchmark = load_benchmark(set, data)
+    dimension = benchmark.dimensions[0]
+    plan = plan_benchmark(benchmark, list(metrics), [dimension], model)
+    with closing(open_store(cache)) as store:
+        items = [Item(example) for example in benchmark.examples]
+        rows = list(stream(plan, items, store, skip_bad=True, on_row=on_row))
+    found = []
+    for column in plan.columns:
+        scores = [row.scores[column.label] for row in rows]
+        values = np.array([score.value for score in scores])
+        whole = np.isfinite(values) & np.isfinite(benchmark.ratings[dimension])
+        agreed = pearson(values[whole], benchmark.ratings[dimension][whole])
+        found.append(WordAgreement(column.label, *compared(benchmark, [s.spans for s in scores]), float(agreed)))
+    return found
 
 
 def score_benchmark(

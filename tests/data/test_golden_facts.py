@@ -152,6 +152,16 @@ def test_xsum_faithfulness_is_the_authors(benchmarks: Path) -> None:
     assert np.isnan(benchmark.ratings["factuality"][gold]).all()
 
 
+def test_words_that_most_workers_marked(benchmarks: Path) -> None:
+    """Two fifths of the words of XSum's summaries, the gold ones included; places are those of whole words."""
+    benchmark = load("xsum_faith", benchmarks)
+    words = sum(len(example.output.split()) for example in benchmark.examples)
+    marked = sum(len(places) for places in benchmark.unsupported)
+    assert (words, marked) == (47_949, 19_468)
+    for example, places in zip(benchmark.examples[:50], benchmark.unsupported, strict=False):
+        assert all(" " not in example.output[start:end] for start, end in places)
+
+
 def test_fed_dialogues_average_over_turns(benchmarks: Path) -> None:
     whole, turns = (load("fed_dialog", benchmarks, variant) for variant in ("whole", "turns"))
     dstc10 = load("dstc10/fed-dial", benchmarks)

@@ -56,6 +56,17 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class Marked:
+    """A text, what it was held against, and places in it that one person called unsupported."""
+
+    id: str
+    person: str
+    text: str
+    context: str
+    spans: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
 class Rated:
     """A response with its ratings by quality, lists of numbers."""
 
@@ -66,7 +77,7 @@ class Rated:
     """The file it came from: scales differ between sets."""
 
 
-Record = Document | Dialogue | Judged | Claim | Rated
+Record = Document | Dialogue | Judged | Claim | Marked | Rated
 
 
 def read(
@@ -215,6 +226,11 @@ def _answers(row: Row) -> Iterator[Record]:
         yield Claim(question.strip(), context, (said == "yes") == bool(row["correct"]), "qa")
 
 
+def _marked(row: Row) -> Iterator[Record]:
+    spans = tuple((int(start), int(end)) for start, end in row["spans"])
+    yield Marked(str(row["id"]), str(row["person"]), row["output"], row["source"], spans)
+
+
 def _ratings(row: Row) -> Iterator[Record]:
     ratings = {name: tuple(float(value) for value in values) for name, values in row["annotations"].items() if values}
     yield Rated(row.get("context") or "", row["response"], ratings)
@@ -231,5 +247,6 @@ READERS: Mapping[str, Callable[[Row], Iterator[Record]]] = {
     "questions": _questions,
     "answers": _answers,
     "strategies": _strategies,
+    "marked": _marked,
     "ratings": _ratings,
 }

@@ -25,10 +25,17 @@ def read(name: str, kind: str = "") -> list[rows.Record]:
 
 @pytest.mark.parametrize("name", sorted(builders.BUILDERS))
 def test_every_builder_gives_the_same_items_for_the_same_seed(name: str) -> None:
-    everything = [r for file in ("documents", "dialogues", "sentences", "nli", "ratings") for r in read(file)]
+    everything = [r for file in ("documents", "dialogues", "sentences", "nli", "marked", "ratings") for r in read(file)]
     first = builders.build(name, everything, 20, 3, {})
     assert first == builders.build(name, everything, 20, 3, {})
     assert first != builders.build(name, everything, 20, 4, {}) or name == "usr.mlm"
+
+
+def test_words_that_most_people_marked() -> None:
+    items = {" ".join(item.words): item.labels for item in ctc.human_words(read("marked"), 0, Random(0))}
+    assert items["the town opened a bakery on monday"] == (0, 0, 0, 0, 1, 0, 0)
+    assert items["a ferry sank and two sailors died"] == (0, 0, 0, 0, 1, 1, 1)
+    assert sum(items["rain closed the road"]) == 0
 
 
 def test_unknown_builders_and_options_are_named() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -61,6 +61,9 @@ Variant = Annotated[
 Statistics = Annotated[
     str, typer.Option("--stats", metavar="NAME", help="pearson, spearman, kendall, accuracy: what tables show.")
 ]
+Words = Annotated[
+    bool, typer.Option("--token-accuracy", help="Do metrics call the same words unsupported as people (xsum_faith)?")
+]
 Baseline = Annotated[str, typer.Option("--baseline", metavar="NAME", help="Test every other metric against this one.")]
 
 
@@ -80,6 +83,7 @@ def bench(
     fast: options.Fast = False,
     stats: Statistics = "spearman",
     baseline: Baseline = "",
+    token_accuracy: Words = False,
     cache: options.Cache = None,
     no_cache: options.NoCache = False,
 ) -> None:
@@ -90,6 +94,9 @@ def bench(
         raise UnknownName("format", format, FORMATS)
     if level is not None and level not in LEVELS:
         raise UnknownName("level", level, LEVELS)
+    if token_accuracy:
+        typer.echo(_words(sets, metric, data, model, format, plot, options.cache_choice(cache, no_cache)))
+        return
     shown = options.names(stats) or ["spearman"]
     drawn: list[tuple[str, Ratings, list[Scores]]] = []
     with screen.progress(_texts(sets), "scoring") as tick:
@@ -116,6 +123,42 @@ def bench(
     typer.echo(_table(records, sets, format, shown, ours and format in ("text", "markdown", "latex")))
     if plot is not None:
         _draw(records, drawn, Path(plot))
+
+
+def _words(
+    sets: list[str],
+    metrics: list[str] | None,
+    data: str | None,
+    model: str | None,
+    format: str,
+    plot: str | None,
+    cache: bool | str | Path,
+) -> str:
+    """A line a metric: single words beside people's, and scores beside ratings (CTC, Figure 7)."""
+    if format not in ("text", "json"):
+        raise InputError(f"words are not shown as {format}", todo="name text or json")
+    if not metrics:
+        raise InputError("no metric", todo="name those to compare with --metric, e.g. ctc-consistency:aligner=D")
+    with screen.progress(_texts(sets), "scoring") as tick:
+        found = {name: api.word_agreement(name, metrics, data=data, model=model, cache=cache, on_row=tick)
+                 for name in sets}  # fmt: skip
+    if plot is not None:
+        from quintet.stats.plots import draw_points
+
+        for name, own in found.items():
+            points = [(one.metric, one.accuracy, one.pearson) for one in own]
+            axes = ("accuracy of words", "Pearson with ratings")
+            for path in draw_points(points, axes, f"{name}: words and whole texts", plot, f"{name}-words"):
+                typer.echo(str(path), err=True)
+    if format == "json":
+        return json.dumps([{"set": name, **asdict(one)} for name, own in found.items() for one in own], indent=1)
+    rows = [[name, one.metric, str(one.words), f"{one.accuracy:.4f}", f"{one.guess:.4f}", f"{one.pearson:.4f}"]
+            for name, own in found.items() for one in own]  # fmt: skip
+    view = screen.console()
+    with view.capture() as capture:
+        heads = ["set", "metric", "words", "accuracy", "one guess for all", "Pearson"]
+        view.print(screen.plain_table(heads, rows, right=(2, 3, 4, 5)))
+    return capture.get().rstrip()
 
 
 def _texts(sets: list[str]) -> int | None:

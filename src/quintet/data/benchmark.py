@@ -28,6 +28,8 @@ class Benchmark:
     """Dimension to (examples, annotators), NaN where missing; only where single ratings were published."""
     raters: Sequence[Sequence[str]] | None = None
     """For every example the persons behind the columns of `annotators`, where that is known."""
+    unsupported: Sequence[Sequence[tuple[int, int]]] = ()
+    """For every example the words, as places in its output, that most annotators marked as not in the source."""
     scales: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     task: str = ""
     split: str = ""
@@ -130,6 +132,7 @@ def _with_facts(known: Entry, name: str, variant: str, rated: Rated) -> Benchmar
         ratings=rated.ratings,
         annotators=rated.annotators,
         raters=rated.raters,
+        unsupported=rated.unsupported,
         scales={} if rated.rescaled else {d: known.scales[d] for d in rated.ratings if d in known.scales},
         task=known.task,
         split=known.split,

@@ -175,6 +175,8 @@ class Rated:
     unit: Unit = "example"
     raters: Sequence[Sequence[str]] | None = None
     """Who gave each rating: for every example the persons behind the columns of `annotators`, where that is known."""
+    unsupported: Sequence[Sequence[tuple[int, int]]] = ()
+    """For every example the words, as places in its output, that most annotators marked as not in the source."""
     rescaled: bool = False
     """True where a variant left the scale that the catalogue names."""
 

@@ -370,5 +370,27 @@ def draw_pairs(pairs: Sequence[tuple[str, float, float]], title: str, folder: st
     return [draw(Path(folder) / f"{_file_name(name)}{suffix}", (7.0, height), paint) for suffix in SUFFIXES]
 
 
+def draw_points(
+    points: Sequence[tuple[str, float, float]],
+    axes_of: tuple[str, str],
+    title: str,
+    folder: str | Path,
+    name: str,
+) -> list[Path]:
+    """A labelled point for each entry: two figures of the same thing against each other."""
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        axes.scatter([x for _, x, _ in points], [y for _, _, y in points], color=COLOURS[0], s=18)
+        for label, x, y in points:
+            axes.annotate(textwrap.shorten(label, 40), (x, y), xytext=(4, 4), textcoords="offset points", fontsize=6)
+        axes.set_xlabel(axes_of[0])
+        axes.set_ylabel(axes_of[1])
+        axes.set_title(textwrap.fill(title, 90))
+
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    return [draw(Path(folder) / f"{_file_name(name)}{suffix}", (5.0, 4.0), paint) for suffix in SUFFIXES]
+
+
 def _file_name(text: str) -> str:
     return "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in text.replace("/", "-"))

@@ -50,6 +50,38 @@ def test_excluding_the_ground_truth_gives_the_300_row_variant(tmp_path: Path, be
     assert round(found["understandability"]["spearman"], 3) == 0.378
 
 
+def test_words_beside_those_people_marked(tmp_path: Path) -> None:
+    """CTC, Figure 7: accuracy over single words beside the correlation of whole scores."""
+    folder = tmp_path / "xsum_faith"
+    folder.mkdir()
+    texts = {"A": "the cat sat", "B": "a dog barked loud", "C": "the cat sat there"}
+    marked = {"A": [], "B": [(1, 18)], "C": [(13, 18)]}
+    lines = [
+        "bbcid,system,summary,hallucination_type,hallucinated_span,hallucinated_span_start,hallucinated_span_end,worker_id"
+    ]
+    for system, text in texts.items():
+        for worker in ("wid_0", "wid_1", "wid_2"):
+            spans = marked[system] if worker != "wid_2" else []
+            lines += [f"1,{system},{text},extrinsic,x,{start},{end},{worker}" for start, end in spans]
+            lines += [] if spans else [f"1,{system},{text},NULL,NULL,0,0,{worker}"]
+    (folder / "hallucination_annotations_xsum_summaries.csv").write_text("\n".join(lines) + "\n")
+    (folder / "factuality_annotations_xsum_summaries.csv").write_text("bbcid,system,is_factual\n")
+    (folder / "xsum_docs.jsonl").write_text(json.dumps({"bbcid": "1", "document": "The cat sat."}) + "\n")
+    run = quintet("bench", "xsum_faith", "--metric", "ctc-consistency:aligner=D,model=fake:token-tagger",
+                  "--token-accuracy", "--data", tmp_path, "-f", "json", cwd=tmp_path)  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    (found,) = json.loads(run.stdout)
+    assert found["words"] == 11
+    assert found["guess"] == pytest.approx(6 / 11)
+    assert round(found["accuracy"] * 11) == pytest.approx(found["accuracy"] * 11)
+    run = quintet(
+        "bench", "xsum_faith", "--metric", "response-length", "--token-accuracy", "--data", tmp_path, cwd=tmp_path
+    )
+    assert "says nothing of single words" in run.stderr
+    run = quintet("bench", "topical_chat", "--token-accuracy", cwd=tmp_path)
+    assert "no metric" in run.stderr
+
+
 def test_our_metrics_on_a_set(tmp_path: Path, benchmarks: Path) -> None:
     run = quintet("bench", "persona_chat", "--metric", "response-length", "--dims", "engagingness,groundedness",
                   "--data", benchmarks, "-f", "json", cwd=tmp_path)  # fmt: skip

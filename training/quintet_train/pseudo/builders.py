@@ -18,6 +18,7 @@ Builder = Callable[..., list[Any]]
 BUILDERS: Mapping[str, Builder] = {
     "ctc.words": ctc.words,
     "ctc.targets": ctc.targets,
+    "ctc.human_words": ctc.human_words,
     "usr.mlm": usr.mlm,
     "usr.retrieval": usr.retrieval,
     "unieval.intermediate": unieval_tasks.intermediate,

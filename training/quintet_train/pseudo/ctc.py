@@ -12,6 +12,7 @@ Relations (paper §3.3, released construction script):
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -22,7 +23,7 @@ from quintet.text.sentences import sentences
 from quintet_train.infill import Infiller, ngram_infiller
 from quintet_train.items import TargetItem, WordItem
 from quintet_train.pseudo.rewrite import Paraphraser, identity_paraphraser, open_paraphraser
-from quintet_train.rows import Dialogue, Document, Record
+from quintet_train.rows import Dialogue, Document, Marked, Record
 from quintet_train.text import chunks, masks
 from quintet_train.text.textrank import summarize
 
@@ -180,6 +181,25 @@ def targets(
             first, second = (candidate, context) if relation == "summ_to_ref" else (context, candidate)
             out.append(TargetItem(first, second, target))
     return out
+
+
+def human_words(records: Sequence[Record], limit: int, rng: Random, *, casefold: bool = True) -> list[WordItem]:
+    """Words as people marked them, for D to learn from (section 4.4): unsupported where most people say so."""
+    by_text: dict[str, list[Marked]] = {}
+    for record in records:
+        if isinstance(record, Marked):
+            by_text.setdefault(record.id, []).append(record)
+    out = []
+    for people in by_text.values():
+        text, context = people[0].text, people[0].context
+        places = [match.span() for match in re.finditer(r"\S+", text)]
+        votes = [sum(any(s <= first and last <= e for s, e in one.spans) for one in people) for first, last in places]
+        words = tuple(clean(text[first:last]) if casefold else text[first:last] for first, last in places)
+        if words:
+            labels = tuple(int(2 * count > len(people)) for count in votes)
+            out.append(WordItem(words, labels, clean(context) if casefold else context))
+    rng.shuffle(out)
+    return out[:limit] if limit else out
 
 
 def clean(text: str) -> str:

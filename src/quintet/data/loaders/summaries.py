@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -251,6 +251,7 @@ def xsum_faith(raw: RawFolder, name: str, variant: str) -> Rated:
         {"faithfulness": mean_of_rows(faithful), "factuality": factuality},
         {"faithfulness": faithful, "factuality": asked},
         {"faithfulness": "hallucinated_span", "factuality": "is_factual"},
+        unsupported=[_by_most(summaries[key], list(spans[key].values())) for key in summaries],
     )
 
 
@@ -273,9 +274,19 @@ def _span(row: dict[str, str], summary: str) -> tuple[int, int]:
 
 
 def _faithful(summary: str, spans: Iterable[tuple[int, int]]) -> float:
+    inside = _inside(summary, spans)
+    return 1 - sum(inside.values()) / len(inside)
+
+
+def _inside(summary: str, spans: Iterable[tuple[int, int]]) -> dict[tuple[int, int], bool]:
+    """Each word by its place, and whether it lies wholly in a span."""
     words = [match.span() for match in re.finditer(r"\S+", summary)]
-    inside = sum(any(start <= first and last <= end for start, end in spans) for first, last in words)
-    return 1 - inside / len(words)
+    return {(first, last): any(start <= first and last <= end for start, end in spans) for first, last in words}
+
+
+def _by_most(summary: str, marked: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[int, int]]:
+    by_worker = [_inside(summary, spans) for spans in marked]
+    return [word for word in by_worker[0] if 2 * sum(own[word] for own in by_worker) > len(by_worker)]
 
 
 def _xsum_example(key: Key, summary: str, document: str, summaries: dict[Key, str]) -> Example:
