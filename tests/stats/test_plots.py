@@ -133,3 +133,10 @@ def test_without_matplotlib_one_line_says_what_to_install(monkeypatch, tmp_path)
 def test_bad_input_is_one_clear_line(call, words):
     with pytest.raises(UserError, match=words):
         call()
+
+
+def test_points_of_checkpoints(tmp_path):
+    points = [("step-10", 0.71, 0.2), ("step-20", 0.78, 0.31), ("step-30", 0.8, 0.33)]
+    paths = plots.draw_points(points, ("accuracy", "Pearson"), "toy", tmp_path / "new", "toy/set-words")
+    assert {path.name for path in paths} == {f"toy-set-words{suffix}" for suffix in plots.SUFFIXES}
+    assert all(path.stat().st_size > 3000 for path in paths)
