@@ -80,7 +80,7 @@ def claims(text: str, *, source: str, question: str | None = None, model: str = 
     return [_claim(one, text, source, output, against, reader) for one in judged]
 
 
-def _claim(one: held.Judged, text: str, source: str, output: Any, against: held.Source, reader: Reader) -> Claim:
+def _claim(one: held.Judged, text: str, source: str, output: object, against: held.Source, reader: Reader) -> Claim:
     start, end = output.places.span(one.piece.start, one.piece.end)
     verdict: Any = held.verdict(one.reading)
     faults = []

@@ -98,13 +98,13 @@ def test_equal_inputs_are_judged_once(both):
 def test_grounds_are_read_once_for_all_outputs(both):
     judge = open_model(both[1], "judge")
     forget_all()
-    grounds, before = ("A dog barked at the old house.",), judge.grounds_read
+    grounds, before = ("A dog barked at the old house.",), judge.contexts_read
     first = judge.judge([("the cat", grounds), ("a dog and the rain", grounds), ("Yes", ()), ("the cat", ("a", "b"))])
     (later,) = judge.judge([("the old house", grounds)])
-    assert judge.grounds_read - before == 2
+    assert judge.contexts_read - before == 2
     forget_all()
     (alone,) = judge.judge([("the old house", grounds)])
-    assert judge.grounds_read - before == 3
+    assert judge.contexts_read - before == 3
     assert alone.heads == later.heads
     forget_all()
     assert judge.judge([("the cat", grounds)])[0].heads == first[0].heads
@@ -121,9 +121,9 @@ def test_what_is_foreseen_is_answered_with_the_next_question(both):
     forget_all()
     expected = judge.judge(PAIRS)
     forget_all()
-    before = judge.passes, judge.grounds_read
+    before = judge.passes, judge.contexts_read
     judge.foresee(PAIRS)
-    assert (judge.passes, judge.grounds_read) == before
+    assert (judge.passes, judge.contexts_read) == before
     judge.judge(PAIRS[:1])
     assert judge.passes - before[0] == len(PAIRS)
     for one, other in zip(judge.judge(PAIRS), expected, strict=True):
@@ -141,7 +141,7 @@ def test_a_graph_that_reads_both_together_is_refused(both, tmp_path):
     folder = shutil.copytree(both[1].removeprefix("dir:"), tmp_path / "old")
     text = (folder / "model.toml").read_text()
     (folder / "model.toml").write_text("".join(line for line in text.splitlines(True) if "states" not in line))
-    with pytest.raises(ModelError, match="cannot read grounds apart from outputs") as caught:
+    with pytest.raises(ModelError, match="cannot read contexts apart from outputs") as caught:
         open_model(f"dir:{folder}", "judge")
     assert "\n" not in str(caught.value)
 

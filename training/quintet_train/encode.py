@@ -27,7 +27,7 @@ _PREFIX_SPACE = frozenset({"roberta", "xlm-roberta", "camembert", "mpnet", "long
 
 @dataclass(frozen=True)
 class Encoded:
-    """Ids with segment numbers; `first` is where the first text's sub-words stand, with their characters."""
+    """Ids with segment numbers; `first` is where the first text's tokens stand, with their characters."""
 
     ids: list[int]
     segments: list[int]
@@ -54,7 +54,7 @@ class TextEncoder:
         # The reader of the models room: `</s>` typed in a text must not become the separator itself.
         self._subwords = Subwords(tokenizer.to_str(), prefix_space=prefix_space and model_type in _PREFIX_SPACE)
         self.prefix_space = prefix_space
-        """A word that begins a text is not the same sub-word as inside it; USR and CTC-D were trained so. Folders
+        """A word that begins a text is not the same token as inside it; USR and CTC-D were trained so. Folders
         from before this was a choice were trained with the blank."""
         self.model_type = model_type
         self.double = model_type in ("roberta", "xlm-roberta", "camembert", "bart", "longformer")
@@ -82,7 +82,7 @@ class TextEncoder:
         return found.ids.tolist(), list(zip(found.starts.tolist(), found.ends.tolist(), strict=True))
 
     def word_id(self, word: str) -> int:
-        """The first sub-word of a word that begins a text (UniEval's Yes and No)."""
+        """The first token of a word that begins a text (UniEval's Yes and No)."""
         return self.pieces(word)[0][0]
 
     def pair(self, first: str, second: str | None, limits: Limits) -> Encoded:
@@ -156,7 +156,7 @@ def _cut(a: list[int], b: list[int], limits: Limits, room: int) -> tuple[int, li
 
 
 def word_weights(words: Sequence[str], encoded: Encoded) -> NDArray[np.float32]:
-    """(words, tokens): 1 where a sub-word belongs to a word, shared out where several words hold the same sub-word.
+    """(words, tokens): 1 where a token belongs to a word, shared out where several words hold the same token.
 
     Words stand with single blanks between them; those that were cut off have an empty row.
     """
@@ -171,7 +171,7 @@ def word_weights(words: Sequence[str], encoded: Encoded) -> NDArray[np.float32]:
         while at < len(bounds) and bounds[at][1] <= start:
             at += 1
         held = [index for index in range(at, len(bounds)) if bounds[index][0] < end]
-        # A sub-word that is only the blank before a word (a lone `Ġ`) goes with that word, as in the release.
+        # A token that is only the blank before a word (a lone `Ġ`) goes with that word, as in the release.
         for index in held or [at][: len(bounds) - at]:
             out[index, encoded.first[0] + number] = 1.0
     shared = out.sum(axis=0, keepdims=True)

@@ -3,7 +3,7 @@
 An output looks at itself and at its grounds; grounds look at themselves only. So keys and values of grounds are read
 off a run of their own (`fresh_key_N`, `fresh_value_N`) and given to every run of an output beside them (`past_key_N`,
 `past_value_N`), without a copy for each text: all texts of a run stand beside the same grounds. `mask` is 1 where a
-sub-word stands.
+token stands.
 
 Weights: BERT with `enc.word`, `enc.pos`, `enc.typ`, `enc.ln`, `enc.layers.N.{qkv,o,ln1,up,down,ln2}`; `pool` over
 (first state; mean of the output's states); `heads`, `nli`, `tok`; and `mlm.dense`, `mlm.norm`, `mlm.bias` over the
@@ -30,7 +30,7 @@ NEVER = 1e9
 """Less likely by so much: exactly zero after a softmax."""
 INPUTS = ("ids", "types", "mask", "output_mask")
 LONGEST_OUTPUT = 190
-"""Sub-words of the judged output; at most half of what the model takes."""
+"""Tokens of the judged output; at most half of what the model takes."""
 ALIASES = {
     "doc_to_summ": "con",
     "summ_to_ref": "cov",
@@ -50,15 +50,15 @@ def read_weights(path: Path) -> dict[str, Array]:
 
 @dataclass(frozen=True)
 class _Places:
-    """What all layers share: names of shapes, and of what is added where no sub-word stands."""
+    """What all layers share: names of shapes, and of what is added where no token stands."""
 
     hidden: str
     apart: str
-    """(heads, texts, sub-words, grounds)"""
+    """(heads, texts, tokens, grounds)"""
     together: str
-    """(heads, texts × sub-words, grounds)"""
+    """(heads, texts × tokens, grounds)"""
     mixed: str
-    """(heads, texts, sub-words, width of a head)"""
+    """(heads, texts, tokens, width of a head)"""
     lengths: str
     """Of the grounds and of the texts."""
 
@@ -117,7 +117,7 @@ class _Evaluator:
         return self.norm(graph.node("Add", self.linear(wide, f"{name}.down"), x), f"{name}.ln2")
 
     def _heads_first(self, x: str, name: str) -> str:
-        """(texts, sub-words, width) to (heads, texts, sub-words, width of a head)."""
+        """(texts, tokens, width) to (heads, texts, tokens, width of a head)."""
         split = self.graph.node("Reshape", x, self.graph.whole([0, 0, self.heads, self.each]))
         return self.graph.node("Transpose", split, perm=[2, 0, 1, 3], name=name)
 
@@ -137,7 +137,7 @@ class _Evaluator:
 
     def _attended(self, query: str, own: tuple[str, str], past: tuple[str, str], places: _Places) -> str:
         """One softmax over the grounds' keys and a text's own. With heads first, the grounds' part is one product for
-        all sub-words of all texts, and nothing of the grounds is copied."""
+        all tokens of all texts, and nothing of the grounds is copied."""
         graph, scale = self.graph, float(self.each**-0.5)
         flat = graph.node("Reshape", query, graph.whole([self.heads, -1, self.each]))
         there = graph.node("FusedMatMul", flat, past[0], domain=MICROSOFT, transB=1, alpha=scale)

@@ -43,7 +43,7 @@ class Shape:
     """Base of the rotary positions."""
     epsilon: float = 1e-5
     max_tokens: int = 2048
-    """Keys and values of so many sub-words are kept at most (46 kB each); the model itself was made for 8192."""
+    """Keys and values of so many tokens are kept at most (46 kB each); the model itself was made for 8192."""
 
 
 SMOLLM2 = Shape()
@@ -121,7 +121,7 @@ class _LanguageModel:
         )  # fmt: skip
 
     def lengths(self) -> tuple[str, str]:
-        """How many sub-words there are with those read before: as the place of the last one, and as they are."""
+        """How many tokens there are with those read before: as the place of the last one, and as they are."""
         graph = self.graph
         before = graph.node("Shape", state_names(1).past[0], start=2, end=3)
         total = graph.node("Cast", graph.node("Add", before, graph.node("Shape", "ids")), to=TensorProto.INT32)

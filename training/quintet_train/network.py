@@ -14,7 +14,7 @@ from quintet.models.torch_trained import run_encoder
 
 
 class Tagger(nn.Module):
-    """CTC's D: a word is the sum of its sub-words in the last layer, then one linear layer; class 0 is supported.
+    """CTC's D: a word is the sum of its tokens in the last layer, then one linear layer; class 0 is supported.
 
     The weights are those of a transformers token classifier, which only its words tell apart from this.
     """

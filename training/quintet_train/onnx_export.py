@@ -33,7 +33,7 @@ class _Flat(nn.Module):
 def export_onnx(made: Assembled, path: Path) -> list[str]:
     """Writes the graph and gives the names of its inputs; output `logits`.
 
-    A tagger has one more input, `word_weights` (rows, words, tokens): 1 where a sub-word belongs to a word.
+    A tagger has one more input, `word_weights` (rows, words, tokens): 1 where a token belongs to a word.
     """
     kind = made.head.model.head
     if kind not in _HEADS:

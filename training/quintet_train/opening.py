@@ -143,7 +143,7 @@ def check_positions(max_tokens: int, positions: int | None, where: str) -> None:
 
 
 def positions_of(config: Any) -> int | None:
-    """How many sub-words a text may have; none where positions are relative (T5 names a number it does not keep)."""
+    """How many tokens a text may have; none where positions are relative (T5 names a number it does not keep)."""
     from quintet.models.torch_backend import OFFSET
 
     if config.model_type in ("t5", "mt5"):

@@ -34,7 +34,7 @@ Progress = Callable[[int, int, Mapping[str, float]], None]
 
 @runtime_checkable
 class Packed(Protocol):
-    """A lesson that makes its own batches, say by sub-words: item numbers of every batch of an epoch."""
+    """A lesson that makes its own batches, say by tokens: item numbers of every batch of an epoch."""
 
     def batches(self, epoch: int, seed: int, tokens: int) -> list[list[int]]: ...
 

@@ -74,7 +74,7 @@ def defaults(path: Path, options: Mapping[str, Mapping[str, bool]]) -> dict[str,
     return found
 
 
-def _value(path: Path, name: str, value: Any, many: bool) -> Any:
+def _value(path: Path, name: str, value: object, many: bool) -> Any:
     if isinstance(value, dict):
         pairs = [f"{key}={inner}" for key, inner in value.items()]
         return pairs if many else ",".join(pairs)

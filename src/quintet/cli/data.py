@@ -57,7 +57,7 @@ def data(
     view.print("--show NAME tells scales, licence, citation and where to get a set.", markup=False)
 
 
-def _told(value: Any) -> str:
+def _told(value: object) -> str:
     if isinstance(value, dict):
         return "\n".join(f"{key}: {' to '.join(map(str, v)) if isinstance(v, list) else v}" for key, v in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from quintet.core.plain import Cells
 
@@ -18,7 +17,7 @@ def blend_toml(name: str, question: str, signals: Iterable[Cells], intercept: fl
     return "\n".join(lines) + "\n"
 
 
-def plain_toml(value: Any) -> str:
+def plain_toml(value: object) -> str:
     """A value as TOML writes it."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{key} = {plain_toml(inner)}" for key, inner in value.items()) + " }"

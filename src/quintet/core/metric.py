@@ -11,7 +11,7 @@ import dataclasses
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Container, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from quintet._version import __version__
 from quintet.core.dimension import Dimension
@@ -32,7 +32,7 @@ def signature(name: str, parameters: Cells, version: int, models: Mapping[str, s
     return "|".join(parts)
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     if value is None or isinstance(value, bool):
         return {None: "none", True: "yes", False: "no"}[value]
     if isinstance(value, float):
@@ -92,7 +92,7 @@ class Metric(ABC):
         """Tells models what `score` will ask of them, so that what several metrics need is computed once."""
 
     def work(self, example: Example) -> int:
-        """About how many sub-words a model would have to read for it; metrics that read a text many times say so."""
+        """About how many tokens a model would have to read for it; metrics that read a text many times say so."""
         return sum(len(example.text(field)) for field in self.fields) // CHARACTERS_PER_SUBWORD
 
     @property

@@ -43,14 +43,14 @@ def build(registry: Registry, text: str, /, **preset: Any) -> Metric:
     return entry.build(**{**given, **values})
 
 
-def _fitting(value: Any, hint: Any, where: str) -> Any:
+def _fitting(value: object, hint: Any, where: str) -> Any:
     """A value from Python or from a task file, which may be of any type."""
     if type(value) is hint or not isinstance(value, str | int | float | bool | list | dict):
         return value
     return checked(value, hint, where)
 
 
-def _refuse_beyond(key: str, value: Any, where: str) -> None:
+def _refuse_beyond(key: str, value: object, where: str) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return
     least, most = LIMITS.get(key, (-math.inf, math.inf))

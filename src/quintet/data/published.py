@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -121,7 +121,7 @@ def _usr(benchmark: Benchmark, raw: RawFolder, path: str) -> Scores:
 _READERS: Mapping[str, Callable[[Benchmark, RawFolder, str], Scores]] = {_UNIEVAL: _unieval, _CTC: _ctc, _USR: _usr}
 
 
-def _check_order(benchmark: Benchmark, rows: list[Any], output: Callable[[Any], str]) -> None:
+def _check_order(benchmark: Benchmark, rows: Sequence[Any], output: Callable[[Any], str]) -> None:
     """Same items in the same order; spacing and case differ between the copies of one text."""
     if len(rows) != len(benchmark):
         raise ValueError(f"{len(rows)} rows for {len(benchmark)} examples")

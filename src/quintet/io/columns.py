@@ -219,7 +219,7 @@ def identity_columns() -> ColumnMap:
     return ColumnMap(**plain, references=("references",), names=frozenset(FIELDS))  # type: ignore[arg-type]
 
 
-def to_example(row: Cells, columns: ColumnMap, position: Any, task: str | None = None) -> Example:
+def to_example(row: Cells, columns: ColumnMap, position: object, task: str | None = None) -> Example:
     """A row as an Example. `position` is where it stands (a Position, or a row number)."""
     number = getattr(position, "row", position)
     where = str(position) if hasattr(position, "row") else f"row {position}"

@@ -158,7 +158,7 @@ def _plain_path(path: str) -> str:
     return plain_name(first) + at + mark + dot + rest
 
 
-def _walk(path: str, value: Any, depth: int, found: set[str]) -> None:
+def _walk(path: str, value: object, depth: int, found: set[str]) -> None:
     found.add(path)
     if depth == 0 or value is None:
         return

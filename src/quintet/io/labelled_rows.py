@@ -33,7 +33,7 @@ def column_of_numbers(rows: Sequence[Cells], column: str, where: str) -> list[fl
     return [_number(value_at(row, column), column, place, where) for place, row in enumerate(rows, 1)]
 
 
-def _number(cell: Any, column: str, place: int, where: str) -> float:
+def _number(cell: object, column: str, place: int, where: str) -> float:
     if isinstance(cell, list | tuple):
         several = [_number(each, column, place, where) for each in cell]
         known = [value for value in several if not math.isnan(value)]

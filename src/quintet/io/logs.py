@@ -6,7 +6,6 @@ import hashlib
 import json
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 from quintet.core.plain import Cells, JsonObject
 from quintet.errors import InputError
@@ -40,7 +39,7 @@ def inspect_samples(path: str) -> Iterator[JsonObject]:
         raise InputError(f"cannot be read ({error.strerror or error})", path) from None
 
 
-def value_of(value: Any) -> float | None:
+def value_of(value: object) -> float | None:
     """A number, a grade (C, I, yes, pass) or true and false as a number."""
     value = plain(value)
     if isinstance(value, bool):
@@ -115,7 +114,7 @@ def _mlflow(row: Cells) -> JsonObject | None:
     return {"id": _digest(asked), **found} if found and asked is not None else None
 
 
-def _digest(value: Any) -> str:
+def _digest(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:12]
 
 

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -130,7 +130,9 @@ class _Child:
         self._said.close()
 
 
-def arrow_rows(reader: Any, name: str, skip_bad: bool = False, check: Any = None) -> Iterator[RowItem]:
+def arrow_rows(
+    reader: Any, name: str, skip_bad: bool = False, check: Callable[[str], None] | None = None
+) -> Iterator[RowItem]:
     """Rows of an arro3 RecordBatchReader as plain Python values. At its end, `check` says whether that was all."""
     row = 0
     names = tuple(reader.schema.names)
@@ -164,12 +166,12 @@ def arrow_rows(reader: Any, name: str, skip_bad: bool = False, check: Any = None
             yield BadRow(position, reason, values=values)
 
 
-def _cells(column: Any) -> tuple[list[Any], frozenset[int]]:
+def _cells(column: Any) -> tuple[list[object], frozenset[int]]:
     """The values of a column, and where they are none: a date of the year 20000 is only told in words."""
     try:
         return column.to_pylist(), frozenset()
     except Exception:
-        cells: list[Any] = []
+        cells: list[object] = []
         wrong = set()
         for index in range(len(column)):
             try:

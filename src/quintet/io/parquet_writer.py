@@ -35,7 +35,7 @@ class ColumnTypes:
         return "text"
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int):

@@ -10,7 +10,7 @@ from typing import Any
 from quintet.core.plain import Cells, JsonObject
 from quintet.errors import InputError, UnknownName
 from quintet.io.logs import inspect_samples, of_log
-from quintet.io.records import BadRow, Table
+from quintet.io.records import BadRow, Record, Table
 from quintet.io.runs import is_run, rows_of
 from quintet.io.tables import open_table
 
@@ -90,7 +90,7 @@ def read_score_rows(path: str, wanted: Sequence[str] = ()) -> list[Cells]:
     return [row if row.get("id") is not None else {**row, "id": str(k)} for k, row in enumerate(rows, 1)]
 
 
-def _records(table: Table) -> list[Any]:
+def _records(table: Table) -> list[Record]:
     found = []
     for record in table:
         if isinstance(record, BadRow):
@@ -112,7 +112,7 @@ def _numeric(rows: Sequence[Cells], dims: Sequence[str] | None) -> dict[str, Non
     return {n: None for n in names if _is_numeric([row.get(n) for row in rows], n)}
 
 
-def _is_numeric(cells: Sequence[Any], column: str) -> bool:
+def _is_numeric(cells: Sequence[object], column: str) -> bool:
     numbers = [_number(cell) for cell in cells]
     given = sum(n is not None and not math.isnan(n) for n in numbers)
     strange = [place for place, n in enumerate(numbers) if n is None]
@@ -147,7 +147,7 @@ def _number(cell: Any) -> float | None:
         return None
 
 
-def _plain(text: Any) -> str:
+def _plain(text: object) -> str:
     return " ".join(str(text).split())
 
 

@@ -49,7 +49,7 @@ def rows_from_python(data: Any, /, **fields: Any) -> Table:
     return _iterable(data)
 
 
-def _parallel(outputs: Any, fields: Cells) -> Table:
+def _parallel(outputs: object, fields: Cells) -> Table:
     columns = {"output": outputs}
     for given, values in fields.items():
         field = _PLURALS.get(given, given)
@@ -146,7 +146,7 @@ def _output_records(rows: Iterable[Any]) -> Iterator[RowItem]:
         yield Record(Position(number), {"output": row})
 
 
-def _is_list(value: Any) -> bool:
+def _is_list(value: object) -> bool:
     if isinstance(value, (str, bytes, Mapping)):
         return False
     return isinstance(value, Sequence) or hasattr(value, "tolist") or hasattr(value, "to_list")

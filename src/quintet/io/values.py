@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeGuard
 
 from quintet.errors import InputError
 
@@ -46,7 +46,7 @@ def value_at(row: Mapping[str, Any], column: str) -> Any:
     return _at(row, column.split("."))
 
 
-def _at(value: Any, keys: Sequence[str]) -> Any:
+def _at(value: object, keys: Sequence[str]) -> Any:
     value = plain(value)
     if not keys:
         return value
@@ -63,14 +63,14 @@ def _at(value: Any, keys: Sequence[str]) -> Any:
     return _at(value[place], rest) if -len(value) <= place < len(value) else None
 
 
-def is_messages(value: Any) -> bool:
+def is_messages(value: object) -> TypeGuard[Sequence[Any]]:
     """Whether a cell is a list of messages of which each says who speaks."""
     if not isinstance(value, (list, tuple)) or not value:
         return False
     return all(isinstance(plain(message), Mapping) and speaker(message) for message in value)
 
 
-def speaker(message: Any) -> str:
+def speaker(message: object) -> str:
     """assistant, user, system, tool, or nothing where the message does not say."""
     message = plain(message)
     if not isinstance(message, Mapping):
@@ -108,7 +108,7 @@ def message_text(message: Mapping[str, Any]) -> str | None:
     return None if content is None else _scalar(content, "message", "")
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Nulls of every library become None; NumPy and Arrow values become Python's."""
     if value is None or isinstance(value, (str, bool, int)):
         return value
@@ -127,7 +127,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def whole_text(value: Any, field: str, where: str) -> str | None:
+def whole_text(value: object, field: str, where: str) -> str | None:
     """A cell as one text; lists are joined by newlines (not for the output: one row is one output)."""
     value = plain(value)
     if value is None:
@@ -151,7 +151,7 @@ def _triple(item: Any) -> str | None:
     return " | ".join(item) if is_list and len(item) == 3 and all(isinstance(part, str) for part in item) else None
 
 
-def texts(value: Any, field: str, where: str, may_be_encoded: bool = False) -> list[str]:
+def texts(value: object, field: str, where: str, may_be_encoded: bool = False) -> list[str]:
     """A cell as several texts. `may_be_encoded`: CSV has no lists, so a cell may hold one written as JSON."""
     value = plain(value)
     if value is None:
@@ -168,20 +168,20 @@ def texts(value: Any, field: str, where: str, may_be_encoded: bool = False) -> l
     return [_scalar(value, field, where)]
 
 
-def are_calls(value: Any) -> bool:
+def are_calls(value: object) -> bool:
     """Whether a cell holds calls of tools: objects that name a tool and its arguments."""
     items = value if isinstance(value, (list, tuple)) else [value]
     return bool(items) and all(_is_call(plain(item)) for item in items)
 
 
-def _is_call(item: Any) -> bool:
+def _is_call(item: object) -> bool:
     if not isinstance(item, Mapping):
         return False
     inner = item["function"] if isinstance(item.get("function"), Mapping) else item
     return isinstance(inner.get("name"), str) and any(key in inner for key in CALL_ARGUMENTS)
 
 
-def turns(value: Any, where: str) -> tuple[str, ...]:
+def turns(value: object, where: str) -> tuple[str, ...]:
     """Turns of a dialogue, oldest first: a list (of texts or chat messages), or one text with a turn per line."""
     value = plain(value)
     if isinstance(value, Mapping):
@@ -198,7 +198,7 @@ def turns(value: Any, where: str) -> tuple[str, ...]:
     return () if value is None else (_scalar(value, "history", where),)
 
 
-def _turn(value: Any, where: str) -> str | None:
+def _turn(value: object, where: str) -> str | None:
     if isinstance(value, Mapping):
         key = next((key for key in _TURN_KEYS if key in value), None)
         if key is None:
@@ -239,7 +239,7 @@ def _decoded_list(text: str) -> Any:
     return value if all(isinstance(item, (str, dict)) for item in value) else text
 
 
-def _scalar(value: Any, field: str, where: str) -> str:
+def _scalar(value: object, field: str, where: str) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, bool):

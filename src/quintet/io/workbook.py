@@ -57,7 +57,7 @@ class SheetRows:
                 yield Record(Position(number, self._name), dict(zip(self.columns, values, strict=True)))
 
 
-def _value(cell: Any) -> Any:
+def _value(cell: object) -> Any:
     return cell.isoformat() if isinstance(cell, datetime.date | datetime.time) else cell
 
 
@@ -83,7 +83,7 @@ def write_sheet(rows: Iterable[Cells], columns: Sequence[str], stream: BinaryIO)
     sheet = book.create_sheet("quintet")
     replaced = cut = 0
 
-    def cell(value: Any) -> Any:
+    def cell(value: object) -> Any:
         nonlocal replaced, cut
         if isinstance(value, bool | int | float) or value is None:
             return value if not isinstance(value, int) or abs(value) < 2**53 else str(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -17,7 +17,7 @@ from quintet.models.open import identity, open_model
 from quintet.models.roles import Long, TokenVectors
 
 BLIND_GUESS = -float(np.log(50_265))
-"""Log-probability of one of RoBERTa's 50,265 sub-words by a model that knows nothing: what an empty text is given."""
+"""Log-probability of one of RoBERTa's 50,265 tokens by a model that knows nothing: what an empty text is given."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class RoleComposite(Composite):
         }
 
 
-def weights_identity(recipe: str, digest: Any) -> str:
+def weights_identity(recipe: str, digest: Callable[[str], str]) -> str:
     """Name and digest of a table of weights; a table that cannot be read says so when it is used."""
     try:
         return f"{recipe}@{digest(recipe)}"

@@ -50,7 +50,7 @@ def known_questions() -> Mapping[str, Question]:
 
 class JudgeYesNo:
     """The role YesNo from heads. With a head given (`#acc`), every question is answered by it, all segments after the
-    output being its grounds; without, the question itself says which heads answer."""
+    output being its context; without, the question itself says which heads answer."""
 
     def __init__(self, judge: OnnxJudge, identity: str, spec: str, head: str = "") -> None:
         self._judge, self._spec, self._head = judge, spec, head
@@ -59,7 +59,7 @@ class JudgeYesNo:
     def probabilities(self, prompts: Sequence[Sequence[str]], max_tokens: int | None = None) -> list[Value]:
         """`max_tokens` cannot widen what the judge sees; an output is shown to it up to its own limit."""
         asked = [self._asked(list(prompt)) for prompt in prompts]
-        rows = [(head, (output, grounds)) for output, parts in asked for head, grounds in parts]
+        rows = [(head, (output, context)) for output, parts in asked for head, context in parts]
         found = self._answers(rows)
         values = []
         for _, parts in asked:
@@ -91,9 +91,9 @@ class JudgeYesNo:
                 f"{self._spec} was not trained on the question {prompt[0].removeprefix(_ASKS).strip()[:60]!r}; name the"
                 f" head that should answer it ({self._spec}#HEAD), or ask a language model (weak: {_OTHER_MODEL})"
             )
-        return output, [(head, self._grounds(beside, label, question.turns)) for head, label in question.heads]
+        return output, [(head, self._context(beside, label, question.turns)) for head, label in question.heads]
 
-    def _grounds(self, beside: Mapping[str, str], label: str, turns: int) -> tuple[str, ...]:
+    def _context(self, beside: Mapping[str, str], label: str, turns: int) -> tuple[str, ...]:
         if not label:
             return ()
         if label not in beside:
@@ -174,7 +174,7 @@ class PairsThroughJudge:
 
     output_at = 1
     by_line = False
-    """Whether the lines of the grounds are turns of a dialogue, with the judge's separator between them."""
+    """Whether the lines of the context are turns of a dialogue, with the judge's separator between them."""
     together = False
     """Whether the two texts are read as one."""
 
@@ -183,7 +183,7 @@ class PairsThroughJudge:
         self.identity, self.max_tokens = identity, judge.max_tokens
 
     def _judged(self, pairs: Sequence[Pair], limits: Limits) -> list[tuple[Judgement, tuple[int, int], Pieces]]:
-        """For each pair what the judge says, what was cut of either text, and the sub-words of the output seen."""
+        """For each pair what the judge says, what was cut of either text, and the tokens of the output seen."""
         rows = [self._row(pair, limits) for pair in pairs]
         found = self._judge.judge_asked([asked for asked, _ in rows])
         return [(one, cut, asked.output) for one, (asked, cut) in zip(found, rows, strict=True)]
@@ -214,7 +214,7 @@ class PairsThroughJudge:
         if limits.total is not None:
             # A joint limit is a rule of the metric, whatever the judge itself can read.
             sizes = list(shares(sizes[0], sizes[1], limits.total - 3, limits.strategy))
-        sizes[1 - own] = min(sizes[1 - own], self._judge.longest_grounds(sizes[own], self.together))
+        sizes[1 - own] = min(sizes[1 - own], self._judge.longest_context(sizes[own], self.together))
         kept = [_part(pieces, size, end) for pieces, size, end in zip(kept, sizes, keep, strict=True)]
         asked = Asked(kept[own], kept[1 - own].ids, together=self.together)
         return asked, (len(whole[0]) - len(kept[0]), len(whole[1]) - len(kept[1]))
@@ -225,7 +225,7 @@ class PairsThroughJudge:
             return self._judge.split(text)
         between = np.array([self._judge.separator], np.int64)
         ids = np.concatenate([one for part in parts for one in (between, part.ids)][1:])
-        # Where grounds stand in their text is never asked for.
+        # Where contexts stand in their text is never asked for.
         nowhere = np.zeros(len(ids), np.int32)
         return Pieces(ids, nowhere, nowhere)
 
@@ -280,7 +280,7 @@ class JudgeOrder(PairsThroughJudge):
 
 
 class JudgeTagger(PairsThroughJudge):
-    """Supported or not, for each word of the first text beside the second; a word is the mean of its sub-words."""
+    """Supported or not, for each word of the first text beside the second; a word is the mean of its tokens."""
 
     output_at = 0
     labels = 2
@@ -438,11 +438,11 @@ class LanguageJudge:
         self._alone, self._after = split(_FORM).ids, split(f"\n\n{_FORM}").ids
         self.separator = int(split(LINE_BREAK).ids[-1])
 
-    def longest_grounds(self, output: int, together: bool = False) -> int:
+    def longest_context(self, output: int, together: bool = False) -> int:
         return self._model.longest_context(output) - len(self._after)
 
     def split(self, text: str) -> Pieces:
-        """Of grounds, where no place is asked for."""
+        """Of contexts, where no place is asked for."""
         return self._model.subwords.split(text.strip())
 
     def split_output(self, text: str) -> Pieces:
@@ -453,10 +453,10 @@ class LanguageJudge:
 
     def judge_asked(self, asked: Sequence[Asked]) -> list[Judgement]:
         found: dict[Key, Judgement] = {}
-        for one in sorted(asked, key=lambda one: one.grounds.tobytes()):
+        for one in sorted(asked, key=lambda one: one.context.tobytes()):
             if one.key not in found:
-                found[one.key] = self._model.judge_after(self._context(one.grounds), one.output)
+                found[one.key] = self._model.judge_after(self._context(one.context), one.output)
         return [found[one.key] for one in asked]
 
-    def _context(self, grounds: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.concatenate([grounds, self._after]) if len(grounds) else self._alone
+    def _context(self, context: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.concatenate([context, self._after]) if len(context) else self._alone

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 SLACK = 8
-"""So many sub-words of padding are never worth a batch of its own."""
+"""So many tokens of padding are never worth a batch of its own."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

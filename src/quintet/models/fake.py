@@ -58,7 +58,7 @@ QUESTIONS = ("sel", "coh", "cohd", "acc", "con", "adq", "rel", "cov", "d2t", "gr
 ALONE = frozenset({"coh", "acc"})
 """Questions about the output by itself."""
 OF_THE_GROUNDS = frozenset({"cov", "adq", "rel", "d2t"})
-"""Questions that ask what the output says of its grounds; the others ask what the grounds say of the output."""
+"""Questions that ask what the output says of its context; the others ask what the context says of the output."""
 
 Spans = list[tuple[int, int]]
 
@@ -121,15 +121,15 @@ def fluency(text: str) -> float:
     return 4.5 + sum(log_prob(word, before) for word, before in pairs) / len(found) if found else -5.0
 
 
-def answer(question: str, text: str, grounds: str) -> float:
-    """Log-odds: fluent texts whose words stand in their grounds are good; each question is moved a little, by its
+def answer(question: str, text: str, context: str) -> float:
+    """Log-odds: fluent texts whose words stand in their context are good; each question is moved a little, by its
     name."""
     moved = hashlib.blake2b(question.encode(), digest_size=1).digest()[0] / 512
-    if question in ALONE or not grounds:
+    if question in ALONE or not context:
         return fluency(text) + moved
     if question in OF_THE_GROUNDS:
-        return 0.5 * fluency(text) + 4 * support(grounds, text) - 2 + moved
-    return backed(text, grounds) + moved
+        return 0.5 * fluency(text) + 4 * support(context, text) - 2 + moved
+    return backed(text, context) + moved
 
 
 class _Fake:
@@ -191,11 +191,11 @@ class FakeCausalLM(_Fake):
         for i in range(len(names) - len(spans), len(names)):
             value = log_prob(names[i], names[i - 1] if i else "")
             values.append(min(-0.5, value + 2) if names[i] in known and value > -9 else value)
-        grounds = " ".join(seen)
+        context = " ".join(seen)
         starts, ends = _columns(spans)
         judged = Judgement(
-            {name: answer(name, text, grounds) for name in QUESTIONS if name in self.taught},
-            entailment(text, grounds), starts, ends, supported_words(text, spans, grounds),
+            {name: answer(name, text, context) for name in QUESTIONS if name in self.taught},
+            entailment(text, context), starts, ends, supported_words(text, spans, context),
             np.zeros(0, np.float32), (0, cut),
         )  # fmt: skip
         return TokenScores(text, starts, ends, np.array(values, np.float32), cut, judged)
@@ -335,7 +335,7 @@ def _scores(text: str, spans: Spans, values: list[float], cut: int) -> TokenScor
 
 
 class FakeJudge:
-    """Fluent outputs whose words stand in their grounds are good; each question is moved a little, by its name."""
+    """Fluent outputs whose words stand in their context are good; each question is moved a little, by its name."""
 
     identity = f"fake-judge@{VERSION}"
     max_tokens = 512
@@ -351,17 +351,17 @@ class FakeJudge:
         """Rules of thumb need no plan."""
 
     def judge(self, pairs: Sequence[tuple[str, tuple[str, ...]]], together: bool = False) -> list[Judgement]:
-        return [self._one(output, tuple(grounds)) for output, grounds in pairs]
+        return [self._one(output, tuple(context)) for output, context in pairs]
 
-    def _one(self, output: str, grounds: tuple[str, ...]) -> Judgement:
+    def _one(self, output: str, context: tuple[str, ...]) -> Judgement:
         spans = tokens(output)
         kept = spans[: self.longest_output]
         seen = output[: kept[-1][1]] if kept else ""
-        places = tokens("\n".join(grounds))
+        places = tokens("\n".join(context))
         lost = max(0, len(places) - (self.max_tokens - 2))
-        beside = "\n".join(grounds)
+        beside = "\n".join(context)
         if lost:
-            beside = beside[places[lost][0] :] if len(grounds) > 1 else beside[: places[len(places) - lost - 1][1]]
+            beside = beside[places[lost][0] :] if len(context) > 1 else beside[: places[len(places) - lost - 1][1]]
         starts, ends = np.array(kept, np.int32).reshape(-1, 2).T
         return Judgement(
             {name: answer(name, seen, beside) for name in self.questions},
@@ -373,8 +373,8 @@ class FakeJudge:
             (len(spans) - len(kept), lost),
         )
 
-    def _pooled(self, output: str, grounds: str) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
-        raw = hashlib.shake_128(f"{output}\0{grounds}".encode("utf-8", "surrogatepass")).digest(2 * self.width)
+    def _pooled(self, output: str, context: str) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+        raw = hashlib.shake_128(f"{output}\0{context}".encode("utf-8", "surrogatepass")).digest(2 * self.width)
         return np.frombuffer(raw, "<u2").astype(np.float32) / np.float32(32767.5) - np.float32(1)
 
 

@@ -39,9 +39,9 @@ class Description:
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Other names for heads: CTC's relations."""
     together: tuple[str, ...] = ()
-    """Questions for which a judge reads output and grounds as one text."""
+    """Questions for which a judge reads output and context as one text."""
     longest_output: int = 190
-    """Sub-words of an output that a judge looks at."""
+    """Tokens of an output that a judge looks at."""
     states: tuple[int, ...] = ()
     """Of a causal model or a judge: layers, 2 (keys and values), heads, width of a head."""
     start: str = "<|endoftext|>"

@@ -1,6 +1,6 @@
 """Heads on the states x of a language model that has just read a text and a line break: what it says about the text.
 
-    words  = tok · x, for each sub-word of the text
+    words  = tok · x, for each token of the text
     pooled = tanh(pool · [x at the line break; mean of x over the text and the line break])
     heads  = heads · pooled          entailment = softmax(nli · pooled)
 
@@ -67,7 +67,7 @@ class Heads:
         return Heads(tensors, tuple(description.questions[row] for row in rows), rows)
 
     def judge(self, own: Pieces, states: Numbers, cut: int) -> Judgement:
-        """`states` (sub-words of the text and the line break, width); `cut`: sub-words of the context not seen."""
+        """`states` (tokens of the text and the line break, width); `cut`: tokens of the context not seen."""
         mean = states.mean(axis=0, dtype=np.float64).astype(np.float32)
         pooled = np.tanh(self._linear("pool", np.concatenate([states[-1], mean])))
         logits = self._linear("heads", pooled)

@@ -14,9 +14,9 @@ from quintet.models.roles import Long, Mode, TokenScores
 from quintet.models.subwords import MASK, Pieces, Subwords, windows
 
 ONE_BY_ONE = 510
-"""Sub-words of a text that are masked in passes of their own: one window. That takes as many passes as sub-words."""
+"""Tokens of a text that are masked in passes of their own: one window. That takes as many passes as tokens."""
 AT_ONCE = 16
-"""Of a longer text every sixteenth sub-word of a window is masked in one pass, so that passes grow with the windows."""
+"""Of a longer text every sixteenth token of a window is masked in one pass, so that passes grow with the windows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +95,7 @@ class MaskedLikelihood(ABC):
         if last is not None:
             last = max(2, min(last, self.max_tokens))
             lost = max(0, len(whole) - last)
-            # The special token in front goes with the first cut; it is no sub-word of the text.
+            # The special token in front goes with the first cut; it is no token of the text.
             return whole[lost:], max(0, lost - 1)
         lost = max(0, len(whole) - self.max_tokens) if long == "cut" else 0
         if lost:
@@ -103,7 +103,7 @@ class MaskedLikelihood(ABC):
         return whole, lost
 
     def _probes(self, text: int, seen: Pieces, mode: Mode, specials: bool, wanted: NDArray[np.bool_]) -> list[Probe]:
-        """Masked copies for the sub-words that are `wanted`, or the windows as they are."""
+        """Masked copies for the tokens that are `wanted`, or the windows as they are."""
         alone = np.count_nonzero(wanted) <= ONE_BY_ONE
         size = self.max_tokens - 2
         inner, start, end = seen.ids[1:-1], seen.ids[:1], seen.ids[-1:]

@@ -146,7 +146,7 @@ def _first(message: memoryview, field: int) -> str:
 
 
 TOKEN_BUDGET = 1024
-"""Sub-words a pass, padding included: larger batches fall out of the cache and are slower on a CPU."""
+"""Tokens a pass, padding included: larger batches fall out of the cache and are slower on a CPU."""
 LEAST = 0.9
 """Share of a batch's longest text that the others have at least: a batch of one is nearly as fast as a large one."""
 SESSIONS = 2
@@ -246,7 +246,7 @@ def open_session(model: bytes | Path, packed: Path | None = None) -> Session:
 class Session:
     """An opened graph. Before every pass it asks whether anybody still waits for it."""
 
-    def __init__(self, inner: Any, packed: Sequence[Any] = ()) -> None:
+    def __init__(self, inner: Any, packed: Sequence[object] = ()) -> None:
         self._inner = inner
         self._packed = packed
         """It reads them where they lie, as long as it lives."""

@@ -1,10 +1,10 @@
 """The multi-task encoder on ONNX Runtime: every question about an output answered in one pass.
 
-`[CLS] grounds [SEP]` goes through the model by itself, once for all outputs that stand beside it; `[CLS] output [SEP]`
-looks at itself and at what was kept of the grounds. Grounds are always read apart, kept or not, and how far a text is
+`[CLS] context [SEP]` goes through the model by itself, once for all outputs that stand beside it; `[CLS] output [SEP]`
+looks at itself and at what was kept of the context. Contexts are always read apart, kept or not, and how far a text is
 filled up depends on its own length alone: so neither memory nor company changes a bit.
 
-Questions that compare two short texts (`together`) read them as one, `[CLS] output [SEP] grounds [SEP]`, where each
+Questions that compare two short texts (`together`) read them as one, `[CLS] output [SEP] context [SEP]`, where each
 sees the other: little would be shared there.
 """
 
@@ -16,7 +16,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,25 +29,25 @@ from quintet.models.onnx_backend import cut, input_names, open_session, output_n
 from quintet.models.roles import Judgement
 from quintet.models.subwords import Pieces, Subwords
 
-# What a judge keeps of grounds it has read: keys and values of every layer, for all outputs that stand beside them.
+# What a judge keeps of contexts it has read: keys and values of every layer, for all outputs that stand beside them.
 
 STATE_BYTES = 64 * 2**20
-"""Memory for grounds already read; a sub-word takes 37 kB. Questions come sorted by their grounds, so a few suffice."""
+"""Memory for contexts already read; a token takes 37 kB. Questions come sorted by their contexts, so a few suffice."""
 
 States = NDArray[np.float32]
-"""(layers, 2, heads, sub-words, width of a head)"""
+"""(layers, 2, heads, tokens, width of a head)"""
 Names = list[tuple[str, str]]
 """Of keys and values, layer by layer."""
 
 
 def past_names(layers: int) -> Names:
-    """The graph's inputs for the states of the grounds. One input for all would be cut up, that is copied, at every
+    """The graph's inputs for the states of the context. One input for all would be cut up, that is copied, at every
     run."""
     return [(f"past_key_{index}", f"past_value_{index}") for index in range(layers)]
 
 
 def fresh_names(layers: int) -> Names:
-    """The graph's outputs for the states of what it was given, each (heads, texts, sub-words, width of a head)."""
+    """The graph's outputs for the states of what it was given, each (heads, texts, tokens, width of a head)."""
     return [(f"fresh_key_{index}", f"fresh_value_{index}") for index in range(layers)]
 
 
@@ -71,10 +71,10 @@ Key = tuple[bytes, bytes, bool]
 OUTPUTS = ("heads", "nli", "words", "pooled")
 WORDS = "word_logp"
 STEP = 4
-"""Texts are filled up to a multiple of this and go with texts of that length. A run costs as much as twelve sub-words
+"""Texts are filled up to a multiple of this and go with texts of that length. A run costs as much as twelve tokens
 whatever is in it, so that few runs are worth some filling."""
 BUDGET = 256
-"""Sub-words of a run: scores on all sub-words of the grounds then stay near the processor, and few states are held."""
+"""Tokens of a run: scores on all tokens of the context then stay near the processor, and few states are held."""
 REMEMBERED = 16384
 """Judgements and split texts kept, of each the latest."""
 NOTHING = {"rows": np.zeros((0, 2), np.int64), "targets": np.zeros(0, np.int64)}
@@ -93,24 +93,24 @@ class Answers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
-    """One question: an output beside grounds, which may be none."""
+    """One question: an output beside its context, which may be none."""
 
     output: Pieces
-    grounds: NDArray[np.int64]
+    context: NDArray[np.int64]
     cut: tuple[int, int] = (0, 0)
-    """Sub-words of the output and of the grounds that are left out."""
+    """Tokens of the output and of the context that are left out."""
     together: bool = False
     """Whether the two are read as one text."""
 
     @property
     def key(self) -> Key:
         """Digests: the ids of a window are as large as all answers about it, and thousands are kept."""
-        return _digest(self.output.ids), _digest(self.grounds), self.as_one
+        return _digest(self.output.ids), _digest(self.context), self.as_one
 
     @property
     def as_one(self) -> bool:
-        """An output without grounds is the same text in either way."""
-        return self.together and len(self.grounds) > 0
+        """An output without context is the same text in either way."""
+        return self.together and len(self.context) > 0
 
     def judgement(self, answers: Answers) -> Judgement:
         return Judgement(
@@ -120,7 +120,7 @@ class Asked:
 
 
 class OnnxJudge:
-    """A graph: ids, types, output_mask, rows, targets and the keys and values of grounds, to heads, nli, words, pooled,
+    """A graph: ids, types, output_mask, rows, targets and keys and values of contexts, to heads, nli, words, pooled,
     word_logp and fresh keys and values (see `train.export_evaluator`)."""
 
     def __init__(self, folder: Path, description: Description, identity: str) -> None:
@@ -133,8 +133,8 @@ class OnnxJudge:
         self.subwords = Subwords.read(folder / "tokenizer.json")
         self.passes = 0
         """Outputs that went through the model."""
-        self.grounds_read = 0
-        """Grounds that did."""
+        self.contexts_read = 0
+        """Contexts that did."""
         self._first, self._last = self.subwords.frame
         self._path = folder / description.file
         self._sessions: dict[tuple[str, ...], Any] = {}
@@ -160,33 +160,33 @@ class OnnxJudge:
             or past - set(input_names(model))
             or set(self._fresh) - set(output_names(model))
         ):
-            raise ModelError(f"{self._path} cannot read grounds apart from outputs; export it anew with this version")
+            raise ModelError(f"{self._path} cannot read contexts apart from outputs; export it anew with this version")
 
-    def longest_grounds(self, output: int, together: bool = False) -> int:
-        """Sub-words of grounds that it looks at, beside an output of so many; read apart, those do not matter."""
+    def longest_context(self, output: int, together: bool = False) -> int:
+        """Tokens of context that it looks at, beside an output of so many; read apart, those do not matter."""
         return self.max_tokens - (output + 3 if together else 2)
 
     @property
     def separator(self) -> int:
-        """The id between grounds."""
+        """The id between contexts."""
         return self._last
 
     def filled(self, length: int) -> int:
-        """Sub-words of an input with a text of `length` sub-words in its frame."""
+        """Tokens of an input with a text of `length` tokens in its frame."""
         return min(-(-(length + 2) // STEP) * STEP, self.max_tokens)
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
         return [len(self.split(text)) for text in texts]
 
     def judge(self, pairs: Sequence[JudgedPair], together: bool = False) -> list[Judgement]:
-        return self.judge_asked([self._asked(output, tuple(grounds), together) for output, grounds in pairs])
+        return self.judge_asked([self._asked(output, tuple(context), together) for output, context in pairs])
 
     def foresee(self, pairs: Sequence[JudgedPair], together: bool = False) -> None:
         """Pairs that will be asked for: they are answered with the next question that has no answer yet, all that share
-        grounds together, whoever asks for them."""
+        contexts together, whoever asks for them."""
         with self._lock:
             room = max(0, REMEMBERED // 2 - len(self._foreseen))
-            self._foreseen += [self._asked(output, tuple(grounds), together) for output, grounds in pairs[:room]]
+            self._foreseen += [self._asked(output, tuple(context), together) for output, context in pairs[:room]]
 
     def judge_asked(self, asked: Sequence[Asked]) -> list[Judgement]:
         """For callers that cut their texts in their own way. Equal inputs are judged once, whoever asks, until
@@ -218,15 +218,15 @@ class OnnxJudge:
             return pieces
 
     def split_output(self, text: str) -> Pieces:
-        """It reads outputs as it does grounds."""
+        """It reads outputs as it does contexts."""
         return self.split(text)
 
     def _asked(self, output_text: str, texts: tuple[str, ...], together: bool) -> Asked:
         whole = self.split(output_text)
         output = whole[: self.longest_output]
-        grounds = self._joined([self.split(text).ids for text in texts])
-        lost = max(0, len(grounds) - self.longest_grounds(len(output), together))
-        kept = grounds[lost:] if len(texts) > 1 else grounds[: len(grounds) - lost]
+        context = self._joined([self.split(text).ids for text in texts])
+        lost = max(0, len(context) - self.longest_context(len(output), together))
+        kept = context[lost:] if len(texts) > 1 else context[: len(context) - lost]
         return Asked(output, kept, (len(whole) - len(output), lost), together)
 
     def _joined(self, parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -236,20 +236,20 @@ class OnnxJudge:
         return np.concatenate([np.empty(0, np.int64), *[one for part in parts for one in (between, part)][1:]])
 
     def _answered(self, rows: Sequence[Asked]) -> dict[Key, Answers]:
-        """Grounds by grounds, so that few states are held at a time."""
+        """Context by context, so that few states are held at a time."""
         beside: dict[bytes, list[Asked]] = {}
         for row in rows:
             if not row.as_one:
-                beside.setdefault(row.grounds.tobytes(), []).append(row)
+                beside.setdefault(row.context.tobytes(), []).append(row)
         texts = list(beside.values())
         answers = self._beside([row for row in rows if row.as_one], self._none)
-        for some in equal_batches([self.filled(len(own[0].grounds)) for own in texts], BUDGET):
-            for index, past in zip(some, self._read([texts[i][0].grounds for i in some]), strict=True):
+        for some in equal_batches([self.filled(len(own[0].context)) for own in texts], BUDGET):
+            for index, past in zip(some, self._read([texts[i][0].context for i in some]), strict=True):
                 answers.update(self._beside(texts[index], past))
         return answers
 
     def _beside(self, rows: Sequence[Asked], past: States) -> dict[Key, Answers]:
-        """Outputs beside the same grounds, or read as one text with their own."""
+        """Outputs beside the same context, or read as one text with their own."""
         texts = [self._text(row) for row in rows]
         answers: dict[Key, Answers] = {}
         for batch in equal_batches([self.filled(len(text) - 2) for text in texts], BUDGET):
@@ -259,25 +259,25 @@ class OnnxJudge:
 
     def _text(self, row: Asked) -> NDArray[np.int64]:
         framed = self._framed(row.output.ids)
-        return np.concatenate([framed, row.grounds, [self._last]]) if row.as_one else framed
+        return np.concatenate([framed, row.context, [self._last]]) if row.as_one else framed
 
-    def _read(self, grounds: Sequence[NDArray[np.int64]]) -> list[States]:
-        """Keys and values of grounds that fill up to one length, from memory if they were read lately."""
-        found = [self._states.get(ids.tobytes()) if len(ids) else self._none for ids in grounds]
+    def _read(self, contexts: Sequence[NDArray[np.int64]]) -> list[States]:
+        """Keys and values of contexts that fill up to one length, from memory if they were read lately."""
+        found = [self._states.get(ids.tobytes()) if len(ids) else self._none for ids in contexts]
         fresh = [index for index, states in enumerate(found) if states is None]
-        made = dict(zip(fresh, self._run_grounds([grounds[i] for i in fresh]), strict=True)) if fresh else {}
+        made = dict(zip(fresh, self._run_contexts([contexts[i] for i in fresh]), strict=True)) if fresh else {}
         for index, states in made.items():
-            self._states.put(grounds[index].tobytes(), states)
+            self._states.put(contexts[index].tobytes(), states)
         return [made[index] if states is None else states for index, states in enumerate(found)]
 
-    def _run_grounds(self, grounds: Sequence[NDArray[np.int64]]) -> list[States]:
-        self.grounds_read += len(grounds)
-        inputs = {**self.inputs([self._framed(ids) for ids in grounds], side=1), **NOTHING}
+    def _run_contexts(self, contexts: Sequence[NDArray[np.int64]]) -> list[States]:
+        self.contexts_read += len(contexts)
+        inputs = {**self.inputs([self._framed(ids) for ids in contexts], side=1), **NOTHING}
         fresh = self.session((*OUTPUTS, *self._fresh)).run(self._fresh, inputs)
-        return [from_outputs(fresh, text, len(ids) + 2) for text, ids in enumerate(grounds)]
+        return [from_outputs(fresh, text, len(ids) + 2) for text, ids in enumerate(contexts)]
 
     def _run(self, rows: Sequence[Asked], texts: Sequence[NDArray[np.int64]], past: States) -> list[Answers]:
-        """Texts that fill up to one length, beside the same grounds."""
+        """Texts that fill up to one length, beside the same context."""
         self.passes += len(rows)
         inputs = {**self.inputs(texts, past), **NOTHING}
         for at, (row, text) in enumerate(zip(rows, texts, strict=True)):
@@ -319,7 +319,10 @@ class OnnxJudge:
             return self._sessions[outputs]
 
 
-def _remember(kept: OrderedDict[Any, Any], key: Any, value: Any) -> None:
+_K, _V = TypeVar("_K"), TypeVar("_V")
+
+
+def _remember(kept: OrderedDict[_K, _V], key: _K, value: _V) -> None:
     kept[key] = value
     kept.move_to_end(key)
     if len(kept) > REMEMBERED:

@@ -29,7 +29,7 @@ from quintet.models.subwords import Pieces, Subwords
 # Keys and values of a language model, under the names its graph has for them.
 
 States = tuple[NDArray[np.float32], ...]
-"""Keys and values of each layer in turn: (1, heads, sub-words, width of a head)."""
+"""Keys and values of each layer in turn: (1, heads, tokens, width of a head)."""
 
 
 class StateNames(NamedTuple):
@@ -109,11 +109,11 @@ Ids = NDArray[np.int64]
 Context = str | tuple[str, ...]
 
 STATE_BYTES = 192 * 2**20
-"""Memory for contexts already read, the least recently used out first; a sub-word takes 46 kB."""
+"""Memory for contexts already read, the least recently used out first; a token takes 46 kB."""
 REMEMBERED = 16384
 """Scores kept."""
 CONTEXT_STEP = TEXT_STEP = 128
-"""Sub-words a run: bounds the memory of attention, and of probabilities over the whole vocabulary."""
+"""Tokens a run: bounds the memory of attention, and of probabilities over the whole vocabulary."""
 LINE_BREAK = "\n"
 _NOTHING: Ids = np.zeros(0, np.int64)
 
@@ -123,7 +123,7 @@ class _Read(NamedTuple):
 
     log_probs: list[NDArray[np.float32]]
     states: list[NDArray[np.float32]]
-    """Of its sub-words and of what closes it; none without heads."""
+    """Of its tokens and of what closes it; none without heads."""
 
 
 class OnnxCausalLM:
@@ -147,7 +147,7 @@ class OnnxCausalLM:
         self._known: OrderedDict[tuple[Context, str], TokenScores] = OrderedDict()
         self._lock = threading.RLock()
         self.tokens_read = 0
-        """Sub-words that went through the model."""
+        """Tokens that went through the model."""
         forgetting(self)
 
     def log_probs(self, pairs: Sequence[tuple[Context, str]]) -> list[TokenScores]:
@@ -175,7 +175,7 @@ class OnnxCausalLM:
             self._known.clear()
 
     def next_log_probs(self, ids: Ids, answers: Sequence[int]) -> NDArray[np.float32]:
-        """Log-probability of each of `answers` as the sub-word after `ids`."""
+        """Log-probability of each of `answers` as the token after `ids`."""
         with self._lock:
             rows = np.zeros(len(answers), np.int64)
             return self._scored(ids[-1:], self._state(ids[:-1]), rows, np.array(answers, np.int64))
@@ -189,7 +189,7 @@ class OnnxCausalLM:
         return judgement
 
     def longest_context(self, own: int) -> int:
-        """Sub-words of a context that it looks at, before a text of so many."""
+        """Tokens of a context that it looks at, before a text of so many."""
         # Room for short texts is left free whatever their length, so that they all follow the same context.
         return self.max_tokens - 1 - max(own, min(self.max_tokens // 8, self.max_tokens - 1))
 
@@ -232,13 +232,13 @@ class OnnxCausalLM:
             read.states.append(np.concatenate(states)[1:])
 
     def _runs(self, before: Ids, own: Ids, closing: Ids) -> list[tuple[Ids, Ids]]:
-        """What each run is fed after the context but for its last sub-word, `before`, and the sub-words that follow."""
+        """What each run is fed after the context but for its last token, `before`, and the tokens that follow."""
         fed = np.concatenate([before, own[:-1]])
         runs = [(fed[at : at + TEXT_STEP], own[at : at + TEXT_STEP]) for at in range(0, len(fed), TEXT_STEP)]
         if self._heads is not None:
             tail = np.concatenate([own[-1:], closing])
             ids, targets = runs[-1]
-            # One sub-word by itself goes through other arithmetic than several: it stays alone with heads as without.
+            # One token by itself goes through other arithmetic than several: it stays alone with heads as without.
             runs[-1:] = [(np.concatenate([ids, tail]), targets)] if len(ids) > 1 else [runs[-1], (tail, _NOTHING)]
         return runs
 

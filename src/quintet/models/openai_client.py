@@ -236,7 +236,7 @@ def _integer(digits: str) -> int | float:
     return int(digits) if len(digits) < 19 else float(digits[:20])
 
 
-def _count(value: Any) -> int:
+def _count(value: object) -> int:
     return value if isinstance(value, int) and value > 0 else 0
 
 

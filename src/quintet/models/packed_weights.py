@@ -98,7 +98,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> JsonObject:
     return found
 
 
-def _tensor(name: str, row: Any, first: int) -> Tensor:
+def _tensor(name: str, row: object, first: int) -> Tensor:
     if not isinstance(row, dict) or not {"dtype", "shape", "data_offsets"} <= row.keys():
         raise ValueError(f"its header does not say what {name!r} is")
     dtype, shape, offsets = row["dtype"], row["shape"], row["data_offsets"]
@@ -112,7 +112,7 @@ def _tensor(name: str, row: Any, first: int) -> Tensor:
     return found
 
 
-def _counts(value: Any) -> bool:
+def _counts(value: object) -> bool:
     # bool is a kind of int in Python, not in the format.
     return isinstance(value, list) and all(type(number) is int and number >= 0 for number in value)
 

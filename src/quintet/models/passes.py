@@ -1,4 +1,4 @@
-"""From texts to passes of an encoder and back: sub-words, windows, batches, and the vectors put where they belong."""
+"""From texts to passes of an encoder and back: tokens, windows, batches, and the vectors put where they belong."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from quintet.models.roles import Long, TokenVectors
 from quintet.models.subwords import Pieces, Subwords, Window, windows
 
 Run = Callable[[NDArray[np.int64], NDArray[np.int64], tuple[int, ...]], Sequence[NDArray[np.float32]]]
-"""(ids, mask, layers) to one array (texts, sub-words, width) per layer."""
+"""(ids, mask, layers) to one array (texts, tokens, width) per layer."""
 
 Layers = dict[int, TokenVectors]
 

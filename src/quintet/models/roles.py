@@ -19,20 +19,20 @@ Long = Literal["window", "cut"]
 
 @dataclass(frozen=True, eq=False)
 class TokenVectors:
-    """The sub-words of one text at one layer, first and last being the model's special tokens."""
+    """The tokens of one text at one layer, first and last being the model's special tokens."""
 
     text: str
     starts: NDArray[np.int32]
-    """First character of each sub-word in `text`; specials have start == end."""
+    """First character of each token in `text`; specials have start == end."""
     ends: NDArray[np.int32]
     vectors: NDArray[np.float32]
-    """(sub-words, width), as the model gives them, not normalised."""
+    """(tokens, width), as the model gives them, not normalised."""
     cut: int = 0
-    """Sub-words at the end of the text that the model did not see."""
+    """Tokens at the end of the text that the model did not see."""
     unknown: NDArray[np.bool_] | None = None
-    """Sub-words that the vocabulary does not have: they all look the same to the model."""
+    """Tokens that the vocabulary does not have: they all look the same to the model."""
     pieces: tuple[str, ...] = ()
-    """The sub-words as the vocabulary writes them, a blank for its sign of one: ` the`, `##s`."""
+    """The tokens as the vocabulary writes them, a blank for its sign of one: ` the`, `##s`."""
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -50,7 +50,7 @@ class TokenVectors:
 
 @runtime_checkable
 class Embedder(Protocol):
-    """One vector per sub-word of a text, at any layer; layer 0 is the row of the embedding table, without
+    """One vector per token of a text, at any layer; layer 0 is the row of the embedding table, without
     positions, `layers` the last."""
 
     identity: str
@@ -66,14 +66,14 @@ class Embedder(Protocol):
 
 
 Mode = Literal["each", "none"]
-"""Masked likelihood: every sub-word masked in turn (the papers' formula), or one pass over the unmasked text."""
+"""Masked likelihood: every token masked in turn (the papers' formula), or one pass over the unmasked text."""
 Keep = Literal["start", "end"]
 Strategy = Literal["longest_first", "only_second"]
 
 
 @dataclass(frozen=True, eq=False)
 class TokenScores:
-    """One log-probability per sub-word of a text."""
+    """One log-probability per token of a text."""
 
     text: str
     starts: NDArray[np.int32]
@@ -81,7 +81,7 @@ class TokenScores:
     """Special tokens, where asked for, have start == end."""
     log_probs: NDArray[np.float32]
     cut: int = 0
-    """Sub-words (of the text, for a causal model of its context) that the model did not see."""
+    """Tokens (of the text, for a causal model of its context) that the model did not see."""
     judgement: Judgement | None = None
     """What a causal model with heads says about the text, from the same pass."""
 
@@ -94,7 +94,7 @@ class TokenScores:
 
 @dataclass(frozen=True)
 class Limits:
-    """How much of two texts goes into one input, in sub-words."""
+    """How much of two texts goes into one input, in tokens."""
 
     total: int | None = None
     """Special tokens included; None: as long as the model takes."""
@@ -106,7 +106,7 @@ class Limits:
     """Which end of a text survives a cut (IM2 keeps the end of the context)."""
     keep_second: Keep = "start"
     closed: bool = True
-    """False: a pair that is too long loses its last separator before a sub-word (the scripts of CTC's paper)."""
+    """False: a pair that is too long loses its last separator before a token (the scripts of CTC's paper)."""
 
 
 WHOLE = Limits()
@@ -117,12 +117,12 @@ FIRST_WHOLE = Limits(strategy="only_second")
 class Logits:
     values: NDArray[np.float32]
     cut: tuple[int, int] = (0, 0)
-    """Sub-words of each text that the model did not see."""
+    """Tokens of each text that the model did not see."""
 
 
 @dataclass(frozen=True, eq=False)
 class WordClasses:
-    """Class probabilities of each white-space word of a text that has a sub-word."""
+    """Class probabilities of each white-space word of a text that has a token."""
 
     text: str
     starts: NDArray[np.int32]
@@ -159,11 +159,11 @@ class MaskedLM(Protocol):
         long: Long = "window",
         after: Sequence[int] | None = None,
     ) -> list[TokenScores]:
-        """Log-probability of each sub-word given all others.
+        """Log-probability of each token given all others.
 
         `last`: only the last so many ids, special tokens included, are seen, and the first and last of them are not
         scored (USR: 100). `specials`: with mode none, the special tokens are scored too (GRUEN's code). `after`: for
-        each text the character after which sub-words must end to be scored; those before it are only seen.
+        each text the character after which tokens must end to be scored; those before it are only seen.
         """
 
 
@@ -173,7 +173,7 @@ class CausalLM(Protocol):
     max_tokens: int
 
     def log_probs(self, pairs: Sequence[tuple[str | tuple[str, ...], str]]) -> list[TokenScores]:
-        """Log-probability of each sub-word of the second text given the first and what precedes it.
+        """Log-probability of each token of the second text given the first and what precedes it.
 
         A tuple of texts as context is joined by the end-of-text token (turns of a dialogue). The two texts are split
         apart, so a space between them belongs to the second. What does not fit is cut from the start of the context.
@@ -186,7 +186,7 @@ class Seq2SeqLM(Protocol):
     max_tokens: int
 
     def log_probs(self, pairs: Sequence[tuple[str, str]]) -> list[TokenScores]:
-        """Log-probability of each sub-word of the second text, its special tokens included, given the first as input
+        """Log-probability of each token of the second text, its special tokens included, given the first as input
         and what precedes it. What is too long loses its end."""
 
 
@@ -215,7 +215,7 @@ class TokenTagger(Protocol):
     labels: int
 
     def tag(self, pairs: Sequence[Pair], limits: Limits = FIRST_WHOLE) -> list[WordClasses]:
-        """Classes of the words of the first text beside the second; a word is the sum of its sub-words' vectors."""
+        """Classes of the words of the first text beside the second; a word is the sum of its tokens' vectors."""
 
 
 @runtime_checkable
@@ -270,7 +270,7 @@ class Grader(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """What one pass over (output, grounds) says about the output."""
+    """What one pass over (output, context) says about the output."""
 
     heads: dict[str, float]
     """One logit per question the model was trained on."""
@@ -279,11 +279,11 @@ class Judgement:
     starts: NDArray[np.int32]
     ends: NDArray[np.int32]
     words: NDArray[np.float32]
-    """P(supported) of each sub-word of the output."""
+    """P(supported) of each token of the output."""
     pooled: NDArray[np.float32]
     """What the heads read; further small heads may stand on it. Empty from a language model, which keeps many."""
     cut: tuple[int, int] = (0, 0)
-    """Sub-words of the output and of the grounds that were not seen."""
+    """Tokens of the output and of the context that were not seen."""
 
 
 @runtime_checkable
@@ -294,13 +294,13 @@ class Judge(Protocol):
     max_tokens: int
     questions: tuple[str, ...]
     together: frozenset[str]
-    """Questions for which output and grounds are to be read as one text; the others want them read apart."""
+    """Questions for which output and context are to be read as one text; the others want them read apart."""
     longest_output: int
-    """Sub-words of an output that it looks at."""
+    """Tokens of an output that it looks at."""
 
     def judge(self, pairs: Sequence[tuple[str, tuple[str, ...]]], together: bool = False) -> list[Judgement]:
-        """An output beside its grounds: no text, one, or several with a separator between them, which a text cannot
-        forge. What is too long loses its end; several grounds (turns of a dialogue) lose their start. Only questions
+        """An output beside its context: no text, one, or several with a separator between them, which a text cannot
+        forge. What is too long loses its end; several contexts (turns of a dialogue) lose their start. Only questions
         that want to be read this way have learnt to answer."""
 
     def foresee(self, pairs: Sequence[tuple[str, tuple[str, ...]]], together: bool = False) -> None:
@@ -308,7 +308,7 @@ class Judge(Protocol):
         answer."""
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Sub-words of each text, for cutting documents into windows."""
+        """Tokens of each text, for cutting documents into windows."""
 
 
 COPIED = 0.97
@@ -328,9 +328,9 @@ class Reading:
     starts: NDArray[np.int32]
     ends: NDArray[np.int32]
     faults: NDArray[np.float32]
-    """P(at fault) of each sub-word of the claim."""
+    """P(at fault) of each token of the claim."""
     cut: tuple[int, int] = (0, 0)
-    """Sub-words of context and claim that were not seen."""
+    """Tokens of context and claim that were not seen."""
 
     def with_cut(self, context: int) -> Reading:
         return replace(self, cut=(context, self.cut[1]))
@@ -350,13 +350,13 @@ class Reader(Protocol):
 
     identity: str
     max_tokens: int
-    """Sub-words of a context."""
+    """Tokens of a context."""
 
     def read(self, asked: Sequence[tuple[str, tuple[str, ...]]]) -> list[tuple[Reading, ...]]:
         """For each context the readings of its claims. No claim changes the answer to another."""
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Sub-words of each text, for choosing passages that fit."""
+        """Tokens of each text, for choosing passages that fit."""
 
 
 ROLES = (

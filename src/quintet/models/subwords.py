@@ -1,4 +1,4 @@
-"""Texts to sub-word ids with character offsets; text is data and never becomes a special token."""
+"""Texts to token ids with character offsets; text is data and never becomes a special token."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from quintet.core.plain import JsonObject
 from quintet.errors import ModelError
 from quintet.models.roles import Limits
 
-# White-space words and the sub-words that make them up.
+# White-space words and the tokens that make them up.
 
 _WORD = re.compile(r"\S+")
 
@@ -24,16 +24,16 @@ Spans = list[tuple[int, int]]
 
 
 def words_of(text: str, pieces: Pieces, ends_early: bool = False) -> tuple[Spans, NDArray[np.int64]]:
-    """The words of the part that `pieces` cover, and for each sub-word the number of its word (-1: none).
+    """The words of the part that `pieces` cover, and for each token the number of its word (-1: none).
 
-    `ends_early`: sub-words of the text follow that are not among `pieces`, so the last word may not be whole.
+    `ends_early`: tokens of the text follow that are not among `pieces`, so the last word may not be whole.
     """
     words = [match.span() for match in _WORD.finditer(text)]
     starts = np.array([start for start, _ in words], np.int64)
     owner = np.full(len(pieces), -1, np.int64)
     bounds = list(zip(pieces.starts.tolist(), pieces.ends.tolist(), strict=True))
     for index, (start, end) in enumerate(bounds):
-        # Sub-words may begin with the space before their word; a space alone (`▁`) belongs to the word after it.
+        # Tokens may begin with the space before their word; a space alone (`▁`) belongs to the word after it.
         alone = text[start:end] == " " and index + 1 < len(bounds) and bounds[index + 1][0] == end
         visible = _WORD.search(text, start, max(end, start + 1) + alone)
         if visible is not None:
@@ -42,7 +42,7 @@ def words_of(text: str, pieces: Pieces, ends_early: bool = False) -> tuple[Spans
     renumbered = {old: new for new, old in enumerate(used)}
     spans = [words[old] for old in used]
     if ends_early and spans:
-        # The cut may run through a word: it ends where its last sub-word does.
+        # The cut may run through a word: it ends where its last token does.
         spans[-1] = (spans[-1][0], int(pieces.ends[owner == used[-1]].max()))
     return spans, np.array([renumbered.get(old, -1) for old in owner.tolist()], np.int64)
 
@@ -59,9 +59,9 @@ class Framed:
     types: NDArray[np.int64]
     """Segment number of each id: 0 for the first text and its frame, 1 for the second."""
     first: slice
-    """Where the sub-words of the first text stand."""
+    """Where the tokens of the first text stand."""
     cut: tuple[int, int]
-    """Sub-words of each text that were left out."""
+    """Tokens of each text that were left out."""
     skipped: int
     """How many of those of the first text stood at its start."""
 
@@ -97,9 +97,9 @@ class Frame:
 
 
 def shares(first: int, second: int, room: int, strategy: str) -> tuple[int, int]:
-    """How many sub-words each text may keep.
+    """How many tokens each text may keep.
 
-    `longest_first` takes one sub-word at a time from the longer text, from the second when both are as long (the rule
+    `longest_first` takes one token at a time from the longer text, from the second when both are as long (the rule
     of the library that the papers used); `only_second` never shortens the first unless it alone is too long.
     """
     over = first + second - room
@@ -154,7 +154,7 @@ PAD = ("[PAD]", "<pad>")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pieces:
-    """The sub-words of one text without special tokens."""
+    """The tokens of one text without special tokens."""
 
     ids: NDArray[np.int64]
     starts: NDArray[np.int32]
@@ -257,7 +257,7 @@ def _forbid_special_pieces(model: JsonObject, special: list[int]) -> None:
 
 
 def _add_prefix_space(part_or_sequence: JsonObject | None) -> None:
-    """`the` at the start of a text should be the same sub-word as ` the` inside it (facts of CTC-E for RoBERTa)."""
+    """`the` at the start of a text should be the same token as ` the` inside it (facts of CTC-E for RoBERTa)."""
     whole = part_or_sequence or {}
     for part in [whole, *whole.get("pretokenizers", []), *whole.get("processors", [])]:
         if part and "add_prefix_space" in part:

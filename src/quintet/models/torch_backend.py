@@ -28,7 +28,7 @@ except ImportError as error:
     raise MissingExtra("torch", "torch", "a model from dir: or hf:") from error
 
 TOKEN_BUDGET = 4096
-"""Sub-words a pass, padding included."""
+"""Tokens a pass, padding included."""
 LOGIT_BUDGET = 1024
 """Positions whose logits over the vocabulary are held at a time."""
 LONGEST = 2048

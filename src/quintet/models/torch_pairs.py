@@ -102,7 +102,7 @@ class TorchSentenceOrder(_PairModel):
 
 
 class TorchTokenTagger(_PairModel):
-    """CTC-D: a word is the sum of its sub-words' last-layer vectors; one linear layer gives its classes."""
+    """CTC-D: a word is the sum of its tokens' last-layer vectors; one linear layer gives its classes."""
 
     def __init__(self, loaded: Loaded) -> None:
         super().__init__(loaded)

@@ -71,7 +71,7 @@ class TorchYesNo:
         before = "" if self._pairs else " "
         self._answers = [int(loaded.subwords.split(before + word).ids[0]) for word in ("Yes", "No")]
         if self._answers[0] == self._answers[1]:
-            raise ModelError(f"{loaded.identity} begins Yes and No with the same sub-word and cannot answer")
+            raise ModelError(f"{loaded.identity} begins Yes and No with the same token and cannot answer")
         self._end = loaded.subwords.id(*LAST) if self._pairs else -1
         if half and not fits(loaded.model):
             raise ModelError(f"{loaded.identity} is no T5 on a processor; only such a model computes in bf16")
@@ -125,7 +125,7 @@ class TorchYesNo:
 
 
 ROWS = 2048
-"""Sub-words of a pass: the weights are laid out for so many, and what lies between two products stays in the cache."""
+"""Tokens of a pass: the weights are laid out for so many, and what lies between two products stays in the cache."""
 
 
 def fits(model: Any) -> bool:
@@ -256,7 +256,7 @@ class DecoderLayer:
 
 
 class FirstStep:
-    """Logits of some sub-words at the first position of the answer."""
+    """Logits of some tokens at the first position of the answer."""
 
     def __init__(
         self, model: Any, answers: Sequence[int], release: bool = False, kind: torch.dtype = torch.float32

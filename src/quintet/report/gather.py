@@ -210,7 +210,7 @@ class _Pool:
     """Texts and short strings, each stored once and named by its place."""
 
     def __init__(self) -> None:
-        self.texts: list[Any] = []
+        self.texts: list[object] = []
         self.words: list[str] = []
         self._text_places: dict[str, int] = {}
         self._word_places: dict[str, int] = {}
@@ -229,13 +229,13 @@ class _Pool:
         return self._word_places[word]
 
 
-def _row(position: int, scored: Scored, gathered: Gathered, pool: _Pool) -> list[Any]:
+def _row(position: int, scored: Scored, gathered: Gathered, pool: _Pool) -> list[object]:
     example = scored.item.example
     texts = {f: example.text(f) for f in FIELDS if example.has(f)} if example is not None else {}
     offsets = {field: Offsets(text) for field, text in texts.items()}
-    evidence: list[Any] = []
+    evidence: list[object] = []
     places: dict[tuple[Span, ...], int] = {}
-    details: list[Any] = []
+    details: list[object] = []
     for column in gathered.columns:
         score = scored.scores[column.label]
         if score.spans not in places:
@@ -259,7 +259,7 @@ def _identity(example: Example | None) -> str:
     return "" if example is None else example.id
 
 
-def _detail(score: Score, evidence: int, pool: _Pool) -> list[Any]:
+def _detail(score: Score, evidence: int, pool: _Pool) -> list[object]:
     parts = [cell for name, value in score.parts.items() for cell in (pool.word(name), _rounded(value))]
     cut = [cell for name, count in score.cut.items() for cell in (pool.word(name), count)]
     return [evidence, parts, [pool.word(flag) for flag in score.flags], cut]
@@ -282,13 +282,13 @@ class Offsets:
         return start, end - start
 
 
-def pack_spans(spans: Sequence[Span], offsets: Mapping[str, Offsets], pool: _Pool) -> list[Any]:
+def pack_spans(spans: Sequence[Span], offsets: Mapping[str, Offsets], pool: _Pool) -> list[object]:
     """Groups of [kind, field, field of the counterpart or -1, numbers, notes or 0].
 
     The numbers of one span: gap since the end of the span before, length, value, and for a counterpart its start and
     length (-1, 0 where it has none that can be shown).
     """
-    groups: dict[tuple[int, int, int], tuple[list[Any], list[int]]] = {}
+    groups: dict[tuple[int, int, int], tuple[list[object], list[int]]] = {}
     ends: dict[tuple[int, int, int], int] = {}
     for span in spans:
         piece = offsets[span.field].clip(span.start, span.end) if span.field in offsets else None

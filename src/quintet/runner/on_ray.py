@@ -62,7 +62,7 @@ class OnRay:
         if getattr(self, "_began", False):
             self._ray.shutdown()
 
-    def _wait(self, reference: Any) -> Answer:
+    def _wait(self, reference: object) -> Answer:
         try:
             kind, content = self._ray.get(reference)
         except self._ray.exceptions.RayError as error:

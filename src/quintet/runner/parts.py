@@ -62,7 +62,7 @@ class PartJob:
     def prepare(self) -> None:
         open_all(leaves(by_metric(self.columns)))
 
-    def do(self, work: Any) -> list[Any]:
+    def do(self, work: Any) -> list[object]:
         (number, items), folder = work, Folder(self.place)
         name = f"part-{number:06}-{self.key(items)}.jsonl"
         content = folder.read(name)
@@ -79,7 +79,7 @@ class PartJob:
     def key(self, items: Sequence[Item]) -> str:
         """Of everything that the part's bytes depend on."""
         digest = hashlib.sha256()
-        told: list[Any] = [FORMAT, [(c.label, c.metric.signature) for c in self.columns], list(self.layout.columns)]
+        told: list[object] = [FORMAT, [(c.label, c.metric.signature) for c in self.columns], list(self.layout.columns)]
         for item in items:
             example = None if item.example is None else asdict(item.example)
             told.append([example, item.problem, json_ready(item.carried), item.raw])

@@ -33,7 +33,7 @@ MaxBytes = Annotated[int, typer.Option("--max-bytes", metavar="N", min=1024, hel
 MaxRows = Annotated[int, typer.Option("--max-rows", metavar="N", min=1, help="Examples of one request.")]
 MaxCharacters = Annotated[int, typer.Option("--max-characters", metavar="N", min=1, help="Characters of one text.")]
 MaxWork = Annotated[
-    int, typer.Option("--max-work", metavar="N", min=1, help="Sub-words that models may have to read for one example.")
+    int, typer.Option("--max-work", metavar="N", min=1, help="Tokens that models may have to read for one example.")
 ]
 MaxConcurrent = Annotated[
     int, typer.Option("--max-concurrent", metavar="N", min=1, help="Requests at once; more get 429.")

@@ -20,10 +20,10 @@ class PatientProtocol(H11Protocol):
     _parting = False
     _since = 0.0
 
-    def connection_made(self, transport: asyncio.Transport) -> None:
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._since = self.loop.time()
         self._way_out = transport
-        super().connection_made(_Parting(transport, self))
+        super().connection_made(_Parting(transport, self))  # type: ignore[arg-type]
         if len(self.connections) > self.limits.connections:
             self._make_room()
         self._start_clock()

@@ -14,7 +14,7 @@ from quintet.core.item import Item, Scored
 from quintet.core.options import Options
 from quintet.core.plain import JsonObject
 from quintet.errors import UserError
-from quintet.runner.plan import Plan, by_metric, leaves
+from quintet.runner.plan import Column, Plan, by_metric, leaves
 from quintet.runner.store import NoStore
 from quintet.server.request import Choice
 
@@ -46,7 +46,7 @@ class Scorer:
             work = sum(metric.work(example) for metric in metrics)
             if work > self.most_work:
                 raise TooMuchWork(
-                    f"an example would have models read about {work:,} sub-words; {self.most_work:,} are allowed here "
+                    f"an example would have models read about {work:,} tokens; {self.most_work:,} are allowed here "
                     "(--max-work raises it)"
                 )
 
@@ -68,7 +68,7 @@ def answer_bytes(share: object, evidence: bool) -> bytes:
     return json.dumps(plain, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
-def _column(column: Any, plan: Plan) -> JsonObject:
+def _column(column: Column, plan: Plan) -> JsonObject:
     about = column.about
     return {
         "name": column.label,
@@ -91,7 +91,7 @@ def _row(scored: Scored, evidence: bool) -> JsonObject:
     return {"id": "" if example is None else example.id, "scores": scores}
 
 
-def _all_finite(plain: Any) -> Any:
+def _all_finite(plain: object) -> Any:
     """JSON has no infinity; what is not finite becomes null."""
     if isinstance(plain, dict):
         return {key: _all_finite(value) for key, value in plain.items()}

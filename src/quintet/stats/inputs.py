@@ -234,7 +234,7 @@ def _may_be_score(column: str) -> bool:
     return column not in NOT_SCORES and not column.lower().startswith("unnamed:")
 
 
-def _is_number(cell: Any) -> bool:
+def _is_number(cell: object) -> bool:
     """True for what a CSV file writes as text, too."""
     if isinstance(cell, str):
         try:

@@ -28,7 +28,7 @@ ENGLISH: frozenset[str] = _words("""
 
 
 def is_stopword(token: str) -> bool:
-    """Looked up stripped and lower-cased: sub-words of byte-level tokenizers carry their space with them."""
+    """Looked up stripped and lower-cased: tokens of byte-level tokenizers carry their space with them."""
     return token.strip().lower() in ENGLISH
 
 

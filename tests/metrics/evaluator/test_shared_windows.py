@@ -49,11 +49,11 @@ def table(spec, examples):
 
 def test_a_window_is_read_once_whoever_asks(spec):
     judge = open_model(spec, "judge")
-    before = judge.grounds_read
+    before = judge.contexts_read
     table(spec, EXAMPLES)
     windows = {w.text for e in EXAMPLES for w in Support()._windows(judge, e.source, USUAL)}
     assert len(windows) > 4
-    assert judge.grounds_read - before == len(windows)
+    assert judge.contexts_read - before == len(windows)
 
 
 def test_a_row_alone_is_the_same_row(spec):

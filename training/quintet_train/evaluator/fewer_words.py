@@ -1,7 +1,7 @@
-"""A language model with fewer sub-words: those that its texts use. Examples are kept as 16-bit numbers, and large
+"""A language model with fewer tokens: those that its texts use. Examples are kept as 16-bit numbers, and large
 vocabularies are mostly other languages and code.
 
-A sub-word is kept with the two it is merged of, so texts made of kept sub-words are cut up as before; all else falls
+A token is kept with the two it is merged of, so texts made of kept tokens are cut up as before; all else falls
 into smaller ones, down to bytes.
 """
 
@@ -38,12 +38,12 @@ _FORMS = (
 
 
 def with_fewer_words(start: LanguageStart, texts: Iterable[str], most: int = MOST) -> LanguageStart:
-    """The start itself if its vocabulary is small enough; else one with the sub-words that the texts use most."""
+    """The start itself if its vocabulary is small enough; else one with the tokens that the texts use most."""
     if start.network.shape.vocabulary <= most:
         return start
     told = json.loads(start.tokenizer.to_str())
     if told["model"].get("type") != "BPE":
-        raise ModelError(f"a vocabulary of {start.network.shape.vocabulary} sub-words can be cut only if it is BPE's")
+        raise ModelError(f"a vocabulary of {start.network.shape.vocabulary} tokens can be cut only if it is BPE's")
     kept = _kept(told, [*_counted(start.tokenizer, _FORMS), *_counted(start.tokenizer, texts)], most)
     words = need("tokenizers").Tokenizer.from_str(json.dumps(_cut(told, kept)))
     network, rows = start.network, torch.tensor(kept)
@@ -56,7 +56,7 @@ def with_fewer_words(start: LanguageStart, texts: Iterable[str], most: int = MOS
 
 
 def _counted(tokenizer: Any, texts: Iterable[str]) -> list[int]:
-    """Their sub-words, the most frequent first."""
+    """Their tokens, the most frequent first."""
     found: Counter[int] = Counter()
     source = iter(texts)
     while batch := list(islice(source, _AT_ONCE)):
@@ -67,7 +67,7 @@ def _counted(tokenizer: Any, texts: Iterable[str]) -> list[int]:
 
 
 def _kept(told: Mapping[str, Any], wanted: Sequence[int], most: int) -> list[int]:
-    """Numbers of the sub-words that stay, in their order: marks, single characters, then those that are wanted most,
+    """Numbers of the tokens that stay, in their order: marks, single characters, then those that are wanted most,
     with what they are made of, as long as there is room."""
     vocabulary: dict[str, int] = told["model"]["vocab"]
     parts = {left + right: (left, right) for left, right in _merges(told)}
@@ -85,7 +85,7 @@ def _kept(told: Mapping[str, Any], wanted: Sequence[int], most: int) -> list[int
 
 
 def _family(name: str, parts: Mapping[str, tuple[str, str]]) -> Iterator[str]:
-    """A sub-word and all that it is made of."""
+    """A token and all that it is made of."""
     yield name
     for piece in parts.get(name, ()):
         yield from _family(piece, parts)
@@ -97,7 +97,7 @@ def _merges(told: Mapping[str, Any]) -> Iterator[Sequence[str]]:
 
 
 def _cut(told: Mapping[str, Any], kept: Sequence[int]) -> dict[str, Any]:
-    """The tokenizer's description with these sub-words alone, numbered anew."""
+    """The tokenizer's description with these tokens alone, numbered anew."""
     number = {old: new for new, old in enumerate(kept)}
     names = {name: number[old] for name, old in told["model"]["vocab"].items() if old in number}
     merges = [list(pair) for pair in _merges(told) if all(name in names for name in (*pair, "".join(pair)))]

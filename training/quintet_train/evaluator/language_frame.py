@@ -66,7 +66,7 @@ class LanguageFrame:
     max_tokens: int
 
     def texts(self, groups: Sequence[Group]) -> Iterator[Framed]:
-        """The output's sub-words and the line break count as the output; the line break has no mark."""
+        """The output's tokens and the line break count as the output; the line break has no mark."""
         every = [(group, text) for group in map(same_case, groups) for text in group.texts]
         outputs = self._encoded([f" {text.output.strip()}" for _, text in every])
         asked = [context_of(group.head, text.grounds, shown_beside(group)) for group, text in every]
@@ -83,7 +83,7 @@ class LanguageFrame:
             yield Framed(ids, marks, len(output) + 1)
 
     def _contexts(self, contexts: Sequence[Context]) -> Mapping[Context, tuple[list[int], list[int]]]:
-        """Sub-words of the grounds and of the form behind them. Both are tokenised as one text, as the product does."""
+        """Tokens of the grounds and of the form behind them. Both are tokenised as one text, as the product does."""
         out = {}
         for context, found in zip(contexts, self._encoded([one.text for one in contexts]), strict=True):
             size = sum(start < context.grounds for start, _ in found.offsets)
@@ -100,8 +100,8 @@ class LanguageFrame:
 
 
 def _characters(offsets: Sequence[tuple[int, int]], text: Judged) -> list[tuple[int, int]]:
-    """Characters of the output as it was before it was stripped and got its blank. A blank that is a sub-word of its
-    own (before a number, say) begins the word behind it, as it does inside other sub-words."""
+    """Characters of the output as it was before it was stripped and got its blank. A blank that is a token of its
+    own (before a number, say) begins the word behind it, as it does inside other tokens."""
     shift = len(text.output) - len(text.output.lstrip()) - 1
     moved = [(start + shift, end + shift) for start, end in offsets]
     return [(start, end if text.output[max(0, start) : end].strip() else end + 1) for start, end in moved]

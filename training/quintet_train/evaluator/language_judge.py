@@ -37,12 +37,12 @@ class LanguageJudge(nn.Module):
     def forward(
         self, ids: Tensor, types: Tensor | None, mask: Tensor, output_mask: Tensor, together: Tensor | None = None
     ) -> Answers:
-        """`output_mask` is true on the output's sub-words and the line break, the last sub-word. `types` and `together`
+        """`output_mask` is true on the output's tokens and the line break, the last token. `types` and `together`
         are the encoder's."""
         return self.answers(self.model(ids), mask, output_mask)
 
     def branched(self, ids: Tensor, branches: Branches, places: Tensor, mask: Tensor) -> Answers:
-        """Of texts that share rows with others: `places` says where each of their sub-words stands among all of `ids`,
+        """Of texts that share rows with others: `places` says where each of their tokens stands among all of `ids`,
         and `mask` which of these there are (texts, longest)."""
         states = self.model(ids, branches=branches)
         return self.answers(states.flatten(0, 1)[places], mask, mask)

@@ -74,7 +74,7 @@ class _Straight(torch.autograd.Function):
 
 
 def _straight(plain: Tensor, rounded: Tensor) -> Tensor:
-    out: Tensor = _Straight.apply(plain, rounded)
+    out: Tensor = _Straight.apply(plain, rounded)  # type: ignore[no-untyped-call]
     return out
 
 

@@ -155,7 +155,7 @@ class JudgeLesson:
         return Batch(**{name: torch.from_numpy(array).to(device) for name, array in arrays.items()})
 
     def _asked_of(self, groups: Sequence[int], texts: NDArray[Any], first: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """What a batch holds besides its sub-words; `first`: the first row of each group."""
+        """What a batch holds besides its tokens; `first`: the first row of each group."""
         pairs = [(self._pairs[group], row) for group, row in zip(groups, first, strict=True) if group in self._pairs]
         heads = self.packed.heads[texts]
         return {

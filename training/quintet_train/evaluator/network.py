@@ -51,7 +51,7 @@ class Layer(nn.Module):
         self.ln2 = nn.LayerNorm(width, EPSILON)
 
     def forward(self, x: Tensor, seen: Tensor) -> Tensor:
-        """`seen` is added to the likeness of query and key: 0 where a sub-word may look, else minus infinity."""
+        """`seen` is added to the likeness of query and key: 0 where a token may look, else minus infinity."""
         rows, length, width = x.shape
         split = self.qkv(x).view(rows, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
         mixed = functional.scaled_dot_product_attention(split[0], split[1], split[2], attn_mask=seen.to(split.dtype))
@@ -72,7 +72,7 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(Layer(shape) for _ in range(shape.layers))
 
     def forward(self, ids: Tensor, types: Tensor, mask: Tensor, together: Tensor | None = None) -> Tensor:
-        """`mask` is true where a sub-word stands; the output's side comes first. `together` [texts] is true where both
+        """`mask` is true where a token stands; the output's side comes first. `together` [texts] is true where both
         sides are one text; without it none are."""
         apart = types if together is None else types * ~together[:, None]
         output_side = ((types == 0) & mask).sum(1, keepdim=True)
@@ -87,7 +87,7 @@ class Encoder(nn.Module):
 
 
 def visible(sides: Tensor, mask: Tensor) -> Tensor:
-    """[texts, 1, sub-words, sub-words]: 0 where the first may look at the second, else minus infinity."""
+    """[texts, 1, tokens, tokens]: 0 where the first may look at the second, else minus infinity."""
     allowed = mask[:, None, :] & ((sides == 0)[:, :, None] | (sides == 1)[:, None, :])
     return torch.zeros(allowed.shape, device=mask.device).masked_fill(~allowed, -torch.inf)[:, None]
 
@@ -114,7 +114,7 @@ class Answers:
     entailment: Tensor
     """[texts, 3]"""
     words: Tensor
-    """[texts, sub-words]: log-odds that the word is supported."""
+    """[texts, tokens]: log-odds that the word is supported."""
 
 
 class Evaluator(nn.Module):
@@ -135,7 +135,7 @@ class Evaluator(nn.Module):
     def forward(
         self, ids: Tensor, types: Tensor, mask: Tensor, output_mask: Tensor, together: Tensor | None = None
     ) -> Answers:
-        """`output_mask` is true on the sub-words of the judged output."""
+        """`output_mask` is true on the tokens of the judged output."""
         states = self.enc(ids, types, mask, together)
         inside = output_mask.to(states.dtype)[..., None]
         mean = (states * inside).sum(1) / inside.sum(1).clamp(min=1)

@@ -1,4 +1,4 @@
-"""Groups as flat arrays of sub-words, and batches of whole groups under a budget of sub-words."""
+"""Groups as flat arrays of tokens, and batches of whole groups under a budget of tokens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from quintet.errors import InputError
 from quintet_train.evaluator.groups import HEADS, TURN_MARK, Group, Judged
 
 UNKNOWN = 255
-"""Mark of a sub-word of which nobody knows whether it is supported."""
+"""Mark of a token of which nobody knows whether it is supported."""
 _AT_ONCE = 512
 _SORTED_TOGETHER = 60
 """Batches whose groups are sorted by length together: short and long still mix over an epoch."""
@@ -27,7 +27,7 @@ class Framed(NamedTuple):
     ids: Sequence[int]
     marks: NDArray[np.uint8]
     size: int
-    """How many of the sub-words are the output's."""
+    """How many of the tokens are the output's."""
 
 
 class Framing(Protocol):
@@ -54,7 +54,7 @@ class Frame:
         return int(found)
 
     def framed(self, output: Sequence[int], grounds: Sequence[int], head: str = "") -> tuple[list[int], int]:
-        """Sub-words in their frame, and how many of them are the output's."""
+        """Tokens in their frame, and how many of them are the output's."""
         first, last = self.number("[CLS]"), self.number("[SEP]")
         output = output[: self.max_tokens * 2 // 3] if grounds else output[: self.max_tokens - 2]
         side = [first, *output, last]
@@ -64,7 +64,7 @@ class Frame:
         return side, len(output)
 
     def grounds(self, texts: Sequence[str]) -> dict[str, list[int]]:
-        """Sub-words of each text; [SEP] stands only between turns, never for what a text says."""
+        """Tokens of each text; [SEP] stands only between turns, never for what a text says."""
         pieces = list(dict.fromkeys(piece for text in texts for piece in text.split(TURN_MARK)))
         ids = dict(zip(pieces, (found.ids for found in self.encoded(pieces)), strict=True))
         out, separator = {}, self.number("[SEP]")
@@ -94,10 +94,10 @@ class Packed:
 
     ids: NDArray[np.uint16]
     marks: NDArray[np.uint8]
-    """1 for a supported sub-word of the output, 0 for a wrong one, else UNKNOWN."""
+    """1 for a supported token of the output, 0 for a wrong one, else UNKNOWN."""
     lengths: NDArray[np.int32]
     outputs: NDArray[np.int32]
-    """Sub-words of the output: those that a frame counts."""
+    """Tokens of the output: those that a frame counts."""
     heads: NDArray[np.int16]
     labels: NDArray[np.float32]
     ranked: NDArray[np.bool_]
@@ -141,7 +141,7 @@ def pack(groups: Iterable[Group], frame: Framing) -> Packed:
 
 
 def marks_of(offsets: Sequence[tuple[int, int]], text: Judged, first: int, length: int) -> NDArray[np.uint8]:
-    """Marks of `length` sub-words, of which those from `first` on stand at these characters of the output."""
+    """Marks of `length` tokens, of which those from `first` on stand at these characters of the output."""
     out = np.full(length, UNKNOWN, np.uint8)
     if text.wrong is not None:
         for place, (start, end) in enumerate(offsets, first):
@@ -169,7 +169,7 @@ def joined(parts: Sequence[Packed]) -> Packed:
 def batches(
     longest: NDArray[Any], counts: NDArray[Any], chosen: NDArray[Any], tokens: int, rng: np.random.Generator
 ) -> list[list[int]]:
-    """Groups in batches of at most `tokens` sub-words with padding, in a random order of batches.
+    """Groups in batches of at most `tokens` tokens with padding, in a random order of batches.
 
     `longest` and `counts`: longest text and number of texts of each group; `chosen`: the groups, in the order drawn.
     """

@@ -48,7 +48,7 @@ class Options:
     free: int = 1
     """So many of them may copy as much as they like."""
     copied: int = 8
-    """Sub-words in a row after which the others may not go on with the text's next word."""
+    """Tokens in a row after which the others may not go on with the text's next word."""
     new_tokens: int = 36
     nucleus: float = 0.95
     temperatures: tuple[float, ...] = (0.7, 0.85, 1.0)
@@ -207,7 +207,7 @@ def word_openings(tokenizer: Any) -> Tensor:
 
 
 def copying(read: Tensor, told: Tensor, most: int, opens: Tensor) -> Tensor:
-    """(rows, vocabulary): what may not come next. Where the next word would make `most` sub-words in a row the same as
+    """(rows, vocabulary): what may not come next. Where the next word would make `most` tokens in a row the same as
     somewhere in what was read, this word may not, and no bits of words: it would be written without its blank."""
     rows, length = read.shape
     banned = torch.zeros(rows, len(opens), dtype=torch.bool, device=read.device)

@@ -29,7 +29,7 @@ class SharedBatch(Batch):
     rows: Tensor
     branches: Branches
     places: Tensor
-    """Where each sub-word of an output stands among all of `rows`."""
+    """Where each token of an output stands among all of `rows`."""
 
 
 class SharedLesson(JudgeLesson):
@@ -137,7 +137,7 @@ class SharedLesson(JudgeLesson):
 
 
 def contexts(packed: Packed, places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """A number for each text: the same for texts with the same sub-words before their outputs."""
+    """A number for each text: the same for texts with the same tokens before their outputs."""
     known: dict[bytes, int] = {}
     sizes = packed.lengths - packed.outputs
     out = np.zeros(len(sizes), np.int64)

@@ -17,7 +17,7 @@ from quintet_train.evaluator.tables import Continued, Document
 from quintet_train.evaluator.written_groups import made_up, only_ranked, ranked_claims
 
 _SHOWN_WORDS = 600
-"""Of a document, in whole sentences: with its summary up to about 1,000 sub-words, so that no evidence is cut off."""
+"""Of a document, in whole sentences: with its summary up to about 1,000 tokens, so that no evidence is cut off."""
 _TOLD_WORDS = 120
 _LEAST_SENTENCES = 4
 _COUNTS = (1, 1, 2, 3, 3, 4, 5)

@@ -112,7 +112,7 @@ def _claims(tables: Tables, times: Times, rng: Random) -> Iterator[Claim]:
 @dataclass(frozen=True)
 class Verdicts:
     """Of each text: log-odds of its own question (of support, if it was asked for entailment), probabilities of
-    entailment, and support of each of its sub-words."""
+    entailment, and support of each of its tokens."""
 
     asked: NDArray[np.float32]
     nli: NDArray[np.float32]

@@ -6,7 +6,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from quintet.core.example import Example
 from quintet.core.plain import JsonObject
 from quintet.data.catalog import entry
 from quintet.data.rated import Rated, RawFolder, canonical, from_lists, from_means
+
+_T = TypeVar("_T")
 
 # Development and hidden test sets of DSTC10 track 5.1 (Zhang et al. 2021): responses with lists of ratings by quality.
 #
@@ -357,7 +359,7 @@ def _usr_key(history: str, response: str, means: Iterable[float]) -> tuple[str, 
     return " ".join(history.split()), " ".join(response.split()), tuple(round(mean, 6) for mean in means)
 
 
-def _only(found: Sequence[Any], response: str) -> Any:
+def _only(found: Sequence[_T], response: str) -> _T:
     if not found:
         raise ValueError(f"no single ratings for the response {response[:60]!r}")
     return found[0]

@@ -34,9 +34,9 @@ class Match:
     parts: Mapping[str, float]
     """p, r and f."""
     nearest: Floats
-    """For each sub-word of the output, the highest cosine in the reference."""
+    """For each token of the output, the highest cosine in the reference."""
     at: NDArray[np.intp]
-    """And at which of its sub-words."""
+    """And at which of its tokens."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class BertScore(IdfMetric):
 
 
 def match_greedily(mine: TokenVectors, theirs: TokenVectors, my_weights: Floats, their_weights: Floats) -> Match:
-    """Each sub-word takes its nearest on the other side, special tokens included; weighted means are P and R."""
+    """Each token takes its nearest on the other side, special tokens included; weighted means are P and R."""
     near = unit_vectors(mine.vectors) @ unit_vectors(theirs.vectors).T
     at = near.argmax(axis=1)
     nearest = near[np.arange(len(near)), at]
@@ -119,7 +119,7 @@ class MoverScore(IdfMetric):
         return [{"moverscore": _score_one(example, loads)} for example in examples]
 
     def _load(self, tokens: TokenVectors) -> Load:
-        """n-grams of sub-words: idf-weighted sums of unit vectors, weighing the sum of their idf (equation 3)."""
+        """n-grams of tokens: idf-weighted sums of unit vectors, weighing the sum of their idf (equation 3)."""
         weights = self.weights(tokens)[1:-1]
         # As released: punctuation and the rest of a split word weigh nothing; here, unless there is nothing else.
         named = np.array([not _weightless(unit) for unit in subword_units(tokens)], bool)
@@ -184,6 +184,6 @@ class Supert(EncoderMetric):
 
 
 def _content(tokens: TokenVectors) -> Floats:
-    """1 for sub-words that are neither stop words nor marks, 0 for the others and the special tokens."""
+    """1 for tokens that are neither stop words nor marks, 0 for the others and the special tokens."""
     units = [tokens.token(i) for i in range(len(tokens))]
     return np.array([float(any(c.isalnum() for c in unit) and not is_stopword(unit)) for unit in units])

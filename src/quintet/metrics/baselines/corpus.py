@@ -104,7 +104,7 @@ class CorpusTally:
 
     scorer: Any
     label: str
-    counts: list[Any]
+    counts: list[object]
     references: set[int]
 
     @classmethod

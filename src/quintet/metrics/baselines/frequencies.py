@@ -1,4 +1,4 @@
-"""Document frequencies in a file that the user names: in how many documents a unit (n-gram, sub-word) stands.
+"""Document frequencies in a file that the user names: in how many documents a unit (n-gram, token) stands.
 
     {"documents": 1000, "counts": {"the": 990, "the cat": 12}}
 
@@ -91,13 +91,13 @@ def _read(path: str, time: int, size: int) -> Frequencies:
     return Frequencies(documents, counts)
 
 
-# What BERTScore and MoverScore share: idf weights of sub-words from a file that the user names.
+# What BERTScore and MoverScore share: idf weights of tokens from a file that the user names.
 
 
 @dataclass(frozen=True)
 class IdfMetric(EncoderMetric):
     df: str | None = None
-    """A file of document frequencies over sub-words switches idf weighting on."""
+    """A file of document frequencies over tokens switches idf weighting on."""
 
     def prepare(self) -> None:
         super().prepare()
@@ -109,7 +109,7 @@ class IdfMetric(EncoderMetric):
         return models if self.df is None else {**models, "df": frequencies_identity(self.df)}
 
     def weights(self, tokens: TokenVectors) -> Floats:
-        """idf or 1 for every sub-word; the two special tokens, which stand in every text, weigh nothing."""
+        """idf or 1 for every token; the two special tokens, which stand in every text, weigh nothing."""
         weights = np.ones(len(tokens))
         if self.df is not None:
             idf = read_frequencies(self.df).smoothed_idf
@@ -119,7 +119,7 @@ class IdfMetric(EncoderMetric):
 
 
 def subword_units(tokens: TokenVectors) -> list[str]:
-    """The sub-words between the special tokens, in lower case, `##` before those inside a word.
+    """The tokens between the special tokens, in lower case, `##` before those inside a word.
 
     They are the keys of a file of document frequencies: `count_documents(map(subword_units, embedded))`.
     """

@@ -22,7 +22,7 @@ _UNBOUNDED = -float("inf")
 
 @dataclass(frozen=True)
 class BartScore(RoleMetric):
-    """Mean log-probability of the sub-words, special tokens included, as the authors' script gives it."""
+    """Mean log-probability of the tokens, special tokens included, as the authors' script gives it."""
 
     model: str = "bundled:judge-lm"
     """hf:facebook/bart-large-cnn is the paper's; the bundled model only continues text, which is another thing."""
@@ -80,7 +80,7 @@ class LikelihoodGain(RoleMetric):
     model: str = "bundled:evaluator"
     """BLANC's is bert-base-uncased."""
     top: int = 3
-    """Sentences of the source that are looked at, from its start; every sub-word of them is masked in turn."""
+    """Sentences of the source that are looked at, from its start; every token of them is masked in turn."""
 
     name = "likelihood-gain"
     paper = "Vasilyev et al. 2020"

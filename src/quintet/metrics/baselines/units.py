@@ -1,4 +1,4 @@
-"""From sub-words, which an encoder gives, to words, which people read."""
+"""From tokens, which an encoder gives, to words, which people read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NO_WORDS = "no words"
 class Words:
     pieces: tuple[Piece, ...]
     vectors: Floats
-    """(words, width): each the mean of its sub-words."""
+    """(words, width): each the mean of its tokens."""
 
 
 def word_vectors(tokens: TokenVectors) -> Words:
@@ -37,15 +37,15 @@ def word_vectors(tokens: TokenVectors) -> Words:
 def word_evidence(
     mine: TokenVectors, theirs: TokenVectors, values: Floats, best: NDArray[np.intp], reference: Reference
 ) -> tuple[Span, ...]:
-    """By word of `mine`: the mean value of its sub-words, and the place that the best of them was matched with.
+    """By word of `mine`: the mean value of its tokens, and the place that the best of them was matched with.
 
-    `values` and `best` run over the sub-words of `mine`, special tokens included.
+    `values` and `best` run over the tokens of `mine`, special tokens included.
     """
     found = words(mine.text, punctuation=True)
     owner = _owners(mine.inner, found)
-    members = 1 + np.flatnonzero(owner >= 0)  # sub-words inside a word; the first special token stands before them
+    members = 1 + np.flatnonzero(owner >= 0)  # tokens inside a word; the first special token stands before them
     spans = []
-    # Sub-words come in order, so those of one word are neighbours.
+    # Tokens come in order, so those of one word are neighbours.
     for group in np.split(members, 1 + np.flatnonzero(np.diff(owner[members - 1]))) if len(members) else ():
         piece = found[owner[group[0] - 1]]
         at = int(best[group[np.argmax(values[group])]])
@@ -55,7 +55,7 @@ def word_evidence(
 
 
 def continues(tokens: TokenVectors) -> NDArray[np.bool_]:
-    """Which sub-words carry on the word of the one before, as `##ing` does; special tokens do not."""
+    """Which tokens carry on the word of the one before, as `##ing` does; special tokens do not."""
     flags = np.zeros(len(tokens), bool)
     for i in range(1, len(tokens)):
         start, end = int(tokens.starts[i]), int(tokens.ends[i])
@@ -72,7 +72,7 @@ def unit_vectors(vectors: NDArray[np.floating]) -> Floats:
 
 
 def _owners(inner: TokenVectors, pieces: list[Piece]) -> NDArray[np.intp]:
-    """For each sub-word the word that its last character stands in, or -1. (The first may be a space.)"""
+    """For each token the word that its last character stands in, or -1. (The first may be a space.)"""
     if not pieces:
         return np.full(len(inner), -1)
     starts = np.array([piece.start for piece in pieces])

@@ -333,7 +333,7 @@ def _no_json(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON")
 
 
-def schema_fault(value: Any, schema: str) -> str:
+def schema_fault(value: object, schema: str) -> str:
     """The first fault of the value under a JSON schema, by its place."""
     from referencing.exceptions import Unresolvable
 

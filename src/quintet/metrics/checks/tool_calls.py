@@ -124,7 +124,7 @@ def read_calls(text: str) -> tuple[list[Call], str]:
     return [call for call in calls if call is not None], ""
 
 
-def call_of(item: Any) -> Call | None:
+def call_of(item: object) -> Call | None:
     if not isinstance(item, Mapping):
         return None
     inner = item["function"] if isinstance(item.get("function"), Mapping) else item

@@ -26,7 +26,7 @@ from quintet.models import catalog
 from quintet.models.open import identity, open_model, split
 from quintet.models.roles import FIRST_WHOLE, WHOLE, Limits, Regressor, TokenTagger, TokenVectors, Value, WordClasses
 
-# The mean sub-word vector of an encoder, kept in its folder as means.npy (one row per layer).
+# The mean token vector of an encoder, kept in its folder as means.npy (one row per layer).
 
 NAME = "means.npy"
 
@@ -161,7 +161,7 @@ RELEASED_GIVES_NONE = "the released package gives no score here: line break in t
 PACKAGE = Limits(total=512, strategy="only_second", first=255)
 """The first 256 ids of the candidate, `<s>` among them; then the context is shortened, its last `</s>` kept."""
 PAPER = Limits(total=512, strategy="only_second", first=255, closed=False)
-"""The paper's scripts cut the ids of the whole pair at 512: the last `</s>` goes, one more sub-word stays."""
+"""The paper's scripts cut the ids of the whole pair at 512: the last `</s>` goes, one more token stays."""
 _FRAME = 4
 _WORD = re.compile(r"\S+")
 
@@ -313,13 +313,13 @@ class CtcMetric(EncoderMetric):
     """-1: bert_score's choice by the name of the model, as in the paper (9 for roberta-large-mnli, though); for other
     models 12, as validation sets prefer the last layer once the mean is taken away, and 9 in modes package, paper."""
     center: bool = True
-    """Takes the model's mean sub-word vector away before cosines, which else all lie near 1. The paper does not."""
+    """Takes the model's mean token vector away before cosines, which else all lie near 1. The paper does not."""
     stopwords: StopWords = "keep"
     """drop: stop words and punctuation; drop-listed: stop words only, piece by piece, as released; drop-unstripped: the
     paper's run compared " the" with "the", so RoBERTa kept its stop words but for pieces without a blank."""
     aggregate: Aggregate = "mean"
     unit: Literal["word", "subword"] = "word"
-    """What aligner E counts. The paper counts sub-words, so that a rare word of five pieces weighs as much as five."""
+    """What aligner E counts. The paper counts tokens, so that a rare word of five pieces weighs as much as five."""
     aligner: Aligner = "E"
     """E: best cosine in the other text; D: a tagger of words; R: one number per pair, past `aggregate`, `stopwords`."""
     mode: Mode = "quintet"

@@ -20,7 +20,7 @@ _MARKS = string.punctuation
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """Units are sub-words (E), words (D) or none (R); `best` is the place in b that supports a unit, -1 if unknown."""
+    """Units are tokens (E), words (D) or none (R); `best` is the place in b that supports a unit, -1 if unknown."""
 
     text: str
     starts: NDArray[np.int32]
@@ -34,7 +34,7 @@ class Alignment:
     """Aligner R: the aggregated value itself."""
     flags: tuple[str, ...] = ()
     pieces: tuple[str, ...] = ()
-    """The sub-words as the vocabulary writes them (` the`, `##s`), where the units are sub-words."""
+    """The tokens as the vocabulary writes them (` the`, `##s`), where the units are tokens."""
 
     @classmethod
     def as_one(cls, text: str, value: float, cut: tuple[int, int] = (0, 0), flags: tuple[str, ...] = ()) -> Alignment:
@@ -51,7 +51,7 @@ class Alignment:
         return index > 0 and start == int(self.ends[index - 1]) and self.text[start - 1 : start + 1].isalnum()
 
     def by_word(self) -> Alignment:
-        """Sub-words put together to words: the mean of their values, the support of the best of them."""
+        """Tokens put together to words: the mean of their values, the support of the best of them."""
         firsts = [i for i in range(len(self.values)) if not self.continues(i)]
         if len(firsts) == len(self.values):
             return self

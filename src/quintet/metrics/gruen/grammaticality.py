@@ -28,7 +28,7 @@ from quintet.text.tokens import Piece
 LM_MODEL = "bundled:evaluator"
 ACCEPTABILITY_MODEL = "bundled:evaluator#acc"
 _CODE_LIMIT = Limits(total=128)
-"""The released code gives the acceptability model 128 sub-words, special tokens included."""
+"""The released code gives the acceptability model 128 tokens, special tokens included."""
 
 
 AUTO = "auto"
@@ -80,7 +80,7 @@ class Grammaticality(Metric):
     model_lm: str = LM_MODEL
     model_acceptability: str = ACCEPTABILITY_MODEL
     mode: Literal["quintet", "paper", "released"] = "quintet"
-    """paper: each sub-word masked in turn, x = exp(mean loss). released: one pass without masks, special tokens
+    """paper: each token masked in turn, x = exp(mean loss). released: one pass without masks, special tokens
     counted. quintet: masked, but the mean probability itself instead of exp(-0.5 x), which is 0 for most sentences;
     half the log-odds instead of one raw logit; never above 1."""
     scaling: str = AUTO

@@ -75,7 +75,7 @@ LM_MODEL = "bundled:evaluator"
 
 Mode = Literal["quintet", "released"]
 """quintet: the last turns as they stand, as long as the model takes. released: the whole history on one line, 25
-sub-words of it and 25 of the response."""
+tokens of it and 25 of the response."""
 
 SIDE = 25
 RELEASED_TOTAL = Limits(total=2 * SIDE, keep_first="end")
@@ -114,4 +114,4 @@ def judge(model: Any, pairs: Sequence[Pair], mode: Mode) -> list[Logits]:
 
 
 GRADE_LIMITS = Limits(total=128, keep_first="end")
-"""GRADE reads 128 sub-words; the latest turn is what the response answers."""
+"""GRADE reads 128 tokens; the latest turn is what the response answers."""

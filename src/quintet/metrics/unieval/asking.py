@@ -69,7 +69,7 @@ RELEASED_TOKENS = 1024
 NO_FACT = frozenset({"_nofact", "nofact"})
 """What stands in Topical-Chat data where there is no fact."""
 _BESIDE = 32
-"""Sub-words of the question and the labels."""
+"""Tokens of the question and the labels."""
 
 
 @dataclass(frozen=True, slots=True)

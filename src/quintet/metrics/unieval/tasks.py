@@ -32,7 +32,7 @@ class YesNoMetric(Metric):
     model: str = DEFAULT_YES_NO
     """Any model of the role YesNo: a T5 checkpoint as released, or a decoder."""
     long: Long = "window"
-    """cut: the prompt ends at 1024 sub-words, as released; what was not seen is reported."""
+    """cut: the prompt ends at 1024 tokens, as released; what was not seen is reported."""
     mode: Literal["quintet", "released", "paper"] = "quintet"
     """released, paper: the first reference only, cut, texts as they stand; paper asks the paper's questions."""
     sentences: str = RULES

@@ -15,7 +15,7 @@ from quintet.metrics.usr.likelihood import NO_HISTORY
 from quintet.models.roles import Limits
 
 RELEASED = Limits(total=128)
-"""The released code: 128 sub-words in all, the longer text gives way."""
+"""The released code: 128 tokens in all, the longer text gives way."""
 LATEST = Limits(keep_first="end")
 """The end of the first text, which is the last turn, survives a cut."""
 NO_FACT = "no fact"
@@ -27,7 +27,7 @@ class DialogueRetrieval(RoleMetric):
 
     model: str = CONTEXT_MODEL
     mode: Mode = "quintet"
-    """quintet: texts as they stand. released: `_go`/`_eos` strings of the last turn and the fact, 128 sub-words, texts
+    """quintet: texts as they stand. released: `_go`/`_eos` strings of the last turn and the fact, 128 tokens, texts
     with quotation marks as a CSV writer quotes them. paper: the whole history and the fact. dialeval: DialEvalMetrics'
     context of 52 words, which also stands in for a missing fact."""
     turns: int = 1
