@@ -24,6 +24,7 @@ import re
 import sys
 import tempfile
 import time
+import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable
@@ -399,6 +400,44 @@ def parquet(draw: random.Random) -> str:
     return KEPT
 
 
+def spreadsheet(draw: random.Random) -> str:
+    """Damaged as a file, or inside one of its parts."""
+    path, sheet, rows = FILES.path / "a.xlsx", "xl/worksheets/sheet1.xml", draw.randint(1, 8)
+    with open_writer(path) as writer:
+        for k in range(rows):
+            writer.write({"id": mark(k), "output": text(draw) + "x", "n": k})
+    content = path.read_bytes()
+    if draw.random() < 0.3:
+        content = damaged(draw, content)
+    else:
+        made = io.BytesIO()
+        with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as new:
+            hit = sheet if draw.random() < 0.6 else draw.choice(old.namelist())
+            for name in old.namelist():
+                if name != hit or draw.random() < 0.95:
+                    new.writestr(name, damaged_markup(draw, old.read(name)) if name == hit else old.read(name))
+        content = made.getvalue()
+    found = read(FILES.write("b.xlsx", content), draw.random() < 0.8)
+    if found is None:
+        return REFUSED
+    if [row.position.row for row in found] != list(range(1, len(found) + 1)):
+        raise Fault("places are not counted one by one")
+    return KEPT
+
+
+def damaged_markup(draw: random.Random, content: bytes) -> bytes:
+    """An attribute, a number or a name is another one, or bytes are."""
+    if draw.random() < 0.4:
+        return damaged(draw, content)
+    places = [*re.finditer(rb'(?<==")[^"]*|(?<=>)[^<>]+|(?<=<)/?\w+', content)]
+    if not places:
+        return content
+    at = draw.choice(places)
+    new = draw.choice([b"", b"x", b"-1", b"999999999", b"XFD1048576", b"A0", b"1e9", b"e", b"d", b"n", b"b", b"\xff",
+                       b"c", b"2024-13-45T00:00:00", b"t"])  # fmt: skip
+    return content[: at.start()] + new + content[at.end() :]
+
+
 CELLS = [None, True, False, 0, -1, 0.5, "0.5", "x", "", "NaN", 1e308, 10**30, [], [1], {}, {"a": 1}, "[" * 100_000,
          "[[[", "{}", '{"consistency": 5}', {"consistency": {}}, {"consistency": {"value": 1, "spans": 5}}, [5],
          {"consistency": {"value": 1, "spans": [{"start": -5, "end": 10**9, "value": "x"}]}}, "\ud800", "\x00", "C",
@@ -455,7 +494,7 @@ AREAS: dict[str, tuple[Callable[[random.Random], str], int]] = {
     "jsonl": (jsonl, 200), "json": (json_list, 200), "csv": (csv_table, 200), "anything": (anything, 100),
     "round trip": (round_trip, 60), "dialects": (dialects, 150), "decoders": (decoders, 100), "bodies": (bodies, 100),
     "cheap metrics": (cheap_metrics, 88), "parquet": (parquet, 2),
-    "commands": (commands, 4),
+    "commands": (commands, 4), "xlsx": (spreadsheet, 6),
 }  # fmt: skip
 """Each area with its share of a thousand inputs."""
 

@@ -29,7 +29,7 @@ def fuzz() -> ModuleType:
 @pytest.mark.parametrize(
     ("area", "inputs"),
     [("jsonl", 150), ("json", 150), ("csv", 150), ("anything", 150), ("round trip", 150), ("dialects", 150),
-     ("decoders", 300), ("bodies", 150), ("cheap metrics", 150), ("commands", 60)],
+     ("decoders", 300), ("bodies", 150), ("cheap metrics", 150), ("commands", 60), ("xlsx", 60)],
 )  # fmt: skip
 def test_no_input_of_a_fixed_stream_is_a_fault(fuzz: ModuleType, area: str, inputs: int) -> None:
     if area == "bodies":

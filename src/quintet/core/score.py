@@ -111,7 +111,7 @@ class _ScoreTable(TypedDict, total=False):
 
 def stored_score(plain: Mapping[str, Any]) -> Score:
     """A score out of somebody's file, with the types of `Score.to_json`; InputError names the first misfit."""
-    return Score.from_json(checked(plain, _ScoreTable, ""))  # type: ignore[arg-type]
+    return Score.from_json(checked(plain, _ScoreTable, ""))
 
 
 def no_score(reason: str) -> Score:

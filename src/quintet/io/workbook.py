@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import re
 import zipfile
@@ -10,13 +11,15 @@ from io import BytesIO
 from typing import Any, BinaryIO
 
 from quintet.core.plain import Cells
-from quintet.errors import InputError
-from quintet.io.bounds import RATIO, RATIO_FROM, UNPACKED
+from quintet.errors import InputError, shortened
+from quintet.io.bounds import RATIO, RATIO_FROM, UNPACKED, Bound
 from quintet.io.cells import REPLACEMENT, cell_text, writable_names
 from quintet.io.records import Position, Record, RowItem
 
 MOST_ROWS, MOST_CHARACTERS = 1_048_576, 32_767
 """What a sheet and a cell hold at most."""
+SHEET = Bound("QUINTET_SHEET_BYTES", 2 * 2**30, "unpacks to more than")
+"""A sheet's texts are held all at once."""
 _NO_CELL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _BEGINNING = (1980, 1, 1, 0, 0, 0)
 """The time of every part of the file: same rows, same bytes."""
@@ -28,17 +31,16 @@ class SheetRows:
 
     def __init__(self, stream: BinaryIO, name: str) -> None:
         from openpyxl import load_workbook
-        from openpyxl.utils.exceptions import InvalidFileException
 
-        content = BytesIO(stream.read())
+        content = BytesIO(stream.read(SHEET.limit + 1))
+        if content.getbuffer().nbytes > SHEET.limit:
+            raise SHEET.refusal(name)
         _refuse_bomb(content, name)
-        try:
+        self._name = name
+        with self._told():
             book = load_workbook(content, read_only=True, data_only=True)
             self._rows = book.worksheets[0].iter_rows(values_only=True)
             header = next(self._rows, ())
-        except (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError, IndexError, SyntaxError) as error:
-            raise InputError(f"is no spreadsheet that can be read ({error})", name, "save it as .csv") from None
-        self._name = name
         self.columns = tuple("" if cell is None else str(cell).strip() for cell in header)
         while self.columns and not self.columns[-1]:
             self.columns = self.columns[:-1]
@@ -47,9 +49,24 @@ class SheetRows:
             what = f"two columns are named {twice!r}" if self.columns else "the first sheet is empty"
             raise InputError(what, name, "the first row of the first sheet names the columns")
 
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        """What the library trips over in a damaged file is of every kind that there is."""
+        try:
+            yield
+        except InputError:
+            raise
+        except Exception as error:
+            reason = shortened(" ".join(str(error).split()) or type(error).__name__)
+            raise InputError(f"is no spreadsheet that can be read ({reason})", self._name, "save it as .csv") from None
+
     def __iter__(self) -> Iterator[RowItem]:
         number = 0
-        for cells in self._rows:
+        while True:
+            with self._told():
+                cells = next(self._rows, None)
+            if cells is None:
+                return
             values = [_value(cell) for cell in cells[: len(self.columns)]]
             if any(value is not None for value in values):
                 number += 1
@@ -70,6 +87,8 @@ def _refuse_bomb(content: BytesIO, name: str) -> None:
         raise InputError("is no .xlsx file", name, "save it as .xlsx or .csv") from None
     size = content.seek(0, 2)
     content.seek(0)
+    if whole > SHEET.limit:
+        raise SHEET.refusal(name)
     if whole > UNPACKED.limit or (whole > RATIO_FROM and whole > RATIO * size):
         raise UNPACKED.refusal(name)
 
