@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -68,7 +68,7 @@ def read_scored(
             for label, column in names.items()
         }
         scored.append(Scored(item, scores))
-    about = {label: meaning(label, task) for label in names}
+    about = {label: meaning(label, task or _only_task(names)) for label in names}
     described = {label: Column.of(label, f"as stored in {PurePath(path).name}", about[label]) for label in names}
     return Result(scored, described)
 
@@ -135,6 +135,12 @@ def ids_of(result: Result) -> list[str]:
 def meaning(label: str, task: str | None = None) -> Dimension:
     """What a column of that name asks: of the task, of all tasks that agree on it, or of the metric so called."""
     return _known(label, task) or Dimension(label, "", low=-math.inf, high=None)
+
+
+def _only_task(labels: Iterable[str]) -> str | None:
+    """The one task that has all these dimensions: several have a consistency, one has all four of a summary."""
+    found = [name for name, task in read_tasks().items() if task.dimensions.keys() >= set(labels)]
+    return found[0] if len(found) == 1 else None
 
 
 def _known(label: str, task: str | None = None) -> Dimension | None:

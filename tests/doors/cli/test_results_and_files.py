@@ -118,6 +118,16 @@ def test_report_of_a_scored_file(tmp_path: Path) -> None:
     one_line(quintet("report", "s.xlsx", "-o", "s.pdf", cwd=tmp_path), "end its name in .html")
 
 
+def test_questions_of_a_scored_file_are_those_of_the_one_task_with_them(tmp_path: Path) -> None:
+    names = ("coherence", "consistency", "fluency", "relevance")
+    four = read_scored(
+        str(write_jsonl(tmp_path / "s.jsonl", [{"id": "a", "output": "x", **dict.fromkeys(names, 0.5)}]))
+    )
+    assert all(four.columns[name].question for name in names)
+    one = read_scored(str(write_jsonl(tmp_path / "t.jsonl", [{"id": "a", "output": "x", "consistency": 0.5}])))
+    assert one.columns["consistency"].question == "", "of a summary, a claim or a conversation"
+
+
 def test_formats_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     (tmp_path / "x.feather").write_bytes(b"ARROW1")
     run = quintet("score", "x.feather", "--metric", "gruen-redundancy", cwd=tmp_path)
