@@ -15,6 +15,7 @@ from quintet.core.plain import Cells
 from quintet.errors import InputError, UnknownName
 from quintet.io.columns import FIELDS
 from quintet.io.records import Position, Record, RowItem, Table
+from quintet.io.values import plain
 
 _PLURALS = {
     "outputs": "output", "sources": "source", "contexts": "context", "reference": "references",
@@ -125,9 +126,10 @@ def _arrow(data: Any) -> Table:
 
 
 def _records(rows: Iterable[Any]) -> Iterator[RowItem]:
-    for number, row in enumerate(rows, start=1):
+    for number, given in enumerate(rows, start=1):
+        row = plain(given)  # a test case, a sample: an object with fields
         if not isinstance(row, Mapping):
-            kind = type(row).__name__
+            kind = type(given).__name__
             raise InputError(f"is a {kind}, not a dict", f"row {number}", "give every row as a dict")
         yield Record(Position(number), {str(name): value for name, value in row.items()})
 

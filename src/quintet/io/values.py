@@ -21,7 +21,7 @@ _TEXT_KEYS = {
 }
 _SOURCE_KEYS = ("source", "document", "article", "context", "input", "prompt", "page_content", "text", "content")
 _QUESTION_KEYS = {"question", "query"}
-_TURN_KEYS = ("content", "text", "utterance", "message", "value")
+_TURN_KEYS = ("content", "text", "utterance", "message", "value", "data")
 _ROLE_KEYS = ("role", "from", "type", "speaker")
 _ROLES = {
     **dict.fromkeys(("assistant", "gpt", "ai", "model", "bot", "chatgpt", "aimessage", "ai_message"), "assistant"),
@@ -109,7 +109,7 @@ def message_text(message: Mapping[str, Any]) -> str | None:
 
 
 def plain(value: object) -> Any:
-    """Nulls of every library become None; NumPy and Arrow values become Python's."""
+    """Nulls of every library become None; NumPy and Arrow values and pydantic's objects become Python's."""
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, float):
@@ -120,7 +120,7 @@ def plain(value: object) -> Any:
         return bytes(value)
     if isinstance(value, (Mapping, list, tuple)):
         return value
-    for method in ("to_pylist", "to_list", "tolist", "as_py"):
+    for method in ("to_pylist", "to_list", "tolist", "as_py", "model_dump"):  # the last of documents and messages
         convert = getattr(value, method, None)
         if convert is not None:
             return plain(convert())
