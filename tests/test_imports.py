@@ -88,6 +88,17 @@ def test_only_doors_print_and_nothing_asserts() -> None:
         assert not {"utils", "helpers", "common", "misc"} & {part.removesuffix(".py") for part in path.parts}
 
 
+def test_no_two_modules_import_each_other_and_no_function_is_long() -> None:
+    names = {".".join(("quintet", *path.relative_to(ROOT).with_suffix("").parts)): path for path in TREES}
+    for name, path in names.items():
+        for other in IMPORTS[path] & names.keys() - {name}:
+            assert name not in IMPORTS[names[other]], f"{name} and {other} import each other"
+        for node in ast.walk(TREES[path]):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                lines = (node.end_lineno or node.lineno) - node.lineno + 1
+                assert lines <= 80, f"{path}: {node.name} has {lines} lines"
+
+
 def test_metric_families_do_not_import_one_another() -> None:
     families = {p.name for p in (ROOT / "metrics").iterdir() if p.is_dir() and p.name != "__pycache__"}
     for path in (ROOT / "metrics").rglob("*.py"):

@@ -160,12 +160,8 @@ def score(
                   columns=columns, model=model, task_file=task_file, fast=fast, calibration=calibration,
                   evidence=evidence, limit=limit, skip_bad=skip_bad)  # fmt: skip
         return
-    if out is not None and PurePath(out).suffix.lower() in PAGES:
-        if report is not None:
-            raise InputError("two pages were asked for", f"--out {out}, --report {report}", "give one of them")
-        out, report = None, out
-    chosen = _format(format, out)
-    cached = options.cache_choice(cache, no_cache)
+    out, report = _file_and_page(out, report)
+    chosen, cached = _format(format, out), options.cache_choice(cache, no_cache)
     _refuse_overwriting(paths, out, report, cached, calibration, task_file)
     if limit is not None and out is not None and _over(out, paths):
         raise InputError("--limit would drop the other rows of the input", out, "name another file with --out")
@@ -186,9 +182,8 @@ def score(
         taken.page = opened.enter_context(_page(report, plan, paths) or nullcontext())
         taken.run = None if cached is False or text is not None else Recorder(plan.described)
         tick = opened.enter_context(screen.progress(_total(paths, limit), "scoring"))
-        for scored in api.stream(
-            plan, items, store, skip_bad=skip_bad, executor=executor, tally=taken.tally, on_row=tick
-        ):
+        rows = api.stream(plan, items, store, skip_bad=skip_bad, executor=executor, tally=taken.tally, on_row=tick)
+        for scored in rows:
             taken.add(scored)
         taken.finish(paths, out, chosen)
     to_stdout = taken.writer is None or out not in (None, "-")
@@ -328,6 +323,15 @@ def _format(format: str | None, out: str | None) -> str:
     if format == "table":
         raise InputError("a table is for the screen and is not written to a file", out, "leave --format or --out away")
     return chosen_format(out, format)
+
+
+def _file_and_page(out: str | None, report: str | None) -> tuple[str | None, str | None]:
+    """`--out page.html` is a report."""
+    if out is None or PurePath(out).suffix.lower() not in PAGES:
+        return out, report
+    if report is not None:
+        raise InputError("two pages were asked for", f"--out {out}, --report {report}", "give one of them")
+    return None, out
 
 
 def _over(out: str, paths: Sequence[str]) -> bool:
