@@ -253,6 +253,8 @@ def test_a_phone_has_no_sideways_scroll(open_page: Open, small: Path, chromium: 
     output, source = one(page, "dialog .panel.output"), one(page, "dialog .panel.source")
     assert source.location["y"] > output.location["y"] + output.size["height"] - 1
     assert page.execute_script("const d = document.querySelector('dialog'); return d.scrollWidth - d.clientWidth") <= 0
+    # It opens at the dimension in which the row stands worst, which may have no words.
+    next(tab for tab in all_of(page, "dialog .tabs button") if tab.text.startswith("consistency")).click()
     one(page, "dialog .ev.weak, dialog .ev").click()
     assert one(page, "dialog .told b").text
 
