@@ -80,6 +80,13 @@ def test_rows_of_one_turn_each_are_taken_as_they_are() -> None:
         (item,) = items
     assert item.example is not None
     assert item.example.history == ("Hi", "Hello", "Who are you?")
+    assert item.example.question == "Who are you?", "what was said last"
+    with Items(rows_from_python([{"prompt": "Who are you?", "completion": "Ann."}]), "conversation", None) as items:
+        assert {"question", "history"} <= items.present
+        (item,) = items
+    assert item.example is not None
+    assert (item.example.history, item.example.question) == (("Who are you?",), "Who are you?")
+    assert item.example.source is None
 
 
 @pytest.fixture(scope="module")

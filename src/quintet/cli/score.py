@@ -367,7 +367,8 @@ def _report(plan: Plan, shown: Sequence[Scored], summary: Summary, tally: Tally,
     """Rows (in table form), means with intervals, what was left out, the signature of each column."""
     view = screen.console(stderr=not to_stdout)
     if shown:
-        view.print(screen.example_table(shown, [c.label for c in plan.columns], view.width))
+        highs = {label: column.high for label, column in plan.described.items()}
+        view.print(screen.example_table(shown, [c.label for c in plan.columns], view.width, highs))
         if common := screen.common_flags(shown):
             view.print(f"rows above: {'; '.join(common)}", markup=False)
         if tally.rows > len(shown):

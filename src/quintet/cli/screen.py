@@ -99,10 +99,15 @@ def _flags(scored: Scored) -> list[str]:
     return list(dict.fromkeys(flag for score in scored.scores.values() for flag in score.flags))
 
 
-def example_table(rows: Sequence[Scored], labels: Sequence[str], width: int = _WIDE) -> RenderableType:
-    """Scores with a line of evidence beside them, or below in a table of its own where names leave no room for it."""
+def example_table(
+    rows: Sequence[Scored], labels: Sequence[str], width: int = _WIDE, highs: Mapping[str, float | None] | None = None
+) -> RenderableType:
+    """Scores with a line of evidence beside them, or below in a table of its own where names leave no room for it.
+
+    `highs`: the best that each label can reach; what has reached it is not the lowest, though it be 0.
+    """
     common = common_flags(rows)
-    ids, systems, words, *values = zip(*(_cells(scored, labels, common) for scored in rows), strict=True)
+    ids, systems, words, *values = zip(*(_cells(scored, labels, common, highs or {}) for scored in rows), strict=True)
     names = [header(label) for label in labels]
     taken = sum(_widest([name, *column]) + _GAP for name, column in zip(names, values, strict=True))
     first = {"id": ids, "system": systems} if any(systems) else {"id": ids}
@@ -121,12 +126,15 @@ def example_table(rows: Sequence[Scored], labels: Sequence[str], width: int = _W
     return Group(above, Text(""), below)
 
 
-def _cells(scored: Scored, labels: Sequence[str], common: Sequence[str]) -> list[str]:
+def _cells(
+    scored: Scored, labels: Sequence[str], common: Sequence[str], highs: Mapping[str, float | None]
+) -> list[str]:
     """Id, system, evidence, then the scores."""
     example = scored.item.example
     if example is None:
         return ["–", "", scored.item.problem, *("–" for _ in labels)]
-    lowest = min(labels, key=lambda label: _sort_key(scored.scores[label]), default=None)
+    left = [label for label in labels if scored.scores[label].value != highs.get(label)]
+    lowest = min(left, key=lambda label: _sort_key(scored.scores[label]), default=None)
     flags = [flag for flag in _flags(scored) if flag not in common]
     words = flags[0] if flags else _doubts(scored.scores[lowest], example.output) if lowest else ""
     return [example.id, example.system or "", words, *(number(scored.scores[label].value) for label in labels)]

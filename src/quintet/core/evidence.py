@@ -36,8 +36,14 @@ FINE = 0.9
 def weakest(score: Score, text: str, count: int = 3) -> str:
     """A few words of evidence for one line: what stands behind a low score."""
     pairs = [span for span in score.spans if span.kind == "pair"]
-    if pairs:
-        return "repeats: " + "; ".join(shorten(text[p.start : p.end], 30) for p in pairs[:count])
+    again = [span for span in pairs if span.note == "said" or (span.note and set(span.note) <= set("ABCD"))]
+    if again:
+        return "repeats: " + "; ".join(shorten(text[p.start : p.end], 30) for p in again[:count])
+    loose = [span for span in pairs if span.value < 0.5]
+    if loose:
+        worst = min(loose, key=lambda s: (s.value, s.start))
+        said = {"": "does not follow", "order": "the order may be wrong here"}.get(worst.note, worst.note)
+        return f"{said}: {shorten(text[worst.start : worst.end], 60)}"
     claims = [span for span in score.spans if span.kind == "sentence" and span.p_supported is not None]
     doubted = sorted((span for span in claims if span.value < 0.5), key=lambda s: (s.value, s.start))
     if doubted:
@@ -45,13 +51,15 @@ def weakest(score: Score, text: str, count: int = 3) -> str:
         at_fault = [w for w in score.spans if w.kind == "word" and worst.start <= w.start and w.end <= worst.end]
         shown = at_fault[:count] or [worst]
         return f"{worst.note}: " + ", ".join(shorten(text[w.start : w.end], 60) for w in shown)
-    said = [s for s in score.spans if s.kind == "sentence" and s.field == "output" and s.note and 0.0 <= s.value < 0.5]
-    if said:
-        worst = min(said, key=lambda s: (s.value, s.start))
-        return f"{worst.note}: {shorten(text[worst.start : worst.end], 60)}"
     words = sorted((s for s in score.spans if s.kind == "word"), key=lambda s: (s.value, s.start))[:count]
     if words and words[0].note and {word.note for word in words} == {words[0].note}:
         return f"{words[0].note}: " + ", ".join(_word(text, w) for w in words)
+    faults = [
+        s for s in score.spans if s.kind == "sentence" and s.field == "output" and s.note and 0.0 <= s.value < 0.5
+    ]
+    if faults:
+        worst = min(faults, key=lambda s: (s.value, s.start))
+        return f"{worst.note}: {shorten(text[worst.start : worst.end], 60)}"
     words = [word for word in words if word.value < FINE]
     if words:
         return "weakest: " + ", ".join(f"{_word(text, w)} {w.value:.2f}" for w in words)

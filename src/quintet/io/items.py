@@ -27,12 +27,15 @@ class Items:
         self, table: Table, task: str | None, columns: Explicit, *, skip_bad: bool = False, limit: int | None = None
     ) -> None:
         found: ColumnMap | None = None
-        if task in conversations.TASKS:
+        self._talk = task in conversations.TASKS
+        if self._talk:
             table, found = conversations.turn_by_turn(table, columns)
         self._table, self._task, self._skip_bad, self._limit = table, task, skip_bad, limit
         self.columns: ColumnMap = found or table.column_map(task, columns)
         self.names: tuple[str, ...] = table.columns
         self.present = {field for field in TEXT_FIELDS if getattr(self.columns, field)}
+        if self._talk and "history" in self.present:
+            self.present.add("question")
 
     def line(self) -> str:
         """Which column became which field."""
@@ -53,6 +56,8 @@ class Items:
                 raise
             problem = f"no {error.field}" if isinstance(error, MissingField) else error.what
             return Item(None, problem, _writable(record.values))
+        if self._talk and example.question is None and example.history:
+            example = replace(example, question=example.history[-1])  # what was said last is what was asked
         return Item(example, "", record.values)
 
     @staticmethod

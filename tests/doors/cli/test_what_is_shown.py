@@ -1,5 +1,6 @@
 """What a person sees: lists that fit a screen, hints that help, scales that are said, a stop that leaves nothing."""
 
+import io
 import json
 import os
 import signal
@@ -9,11 +10,14 @@ import time
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from test_cli_score import quintet, write_jsonl
 
 import quintet as library
-from quintet.cli.screen import scale_lines
+from quintet.cli.screen import example_table, scale_lines
 from quintet.core.evidence import weakest
+from quintet.core.example import Example
+from quintet.core.item import Item, Scored
 from quintet.core.result import Column
 from quintet.core.score import Score, Span
 from quintet.errors import UnknownName
@@ -66,6 +70,31 @@ def test_a_sentence_at_fault_is_named_with_its_fault() -> None:
     spans = (Span(0, 5, 1.0, "sentence"), Span(6, 28, 0.1, "sentence", note="asks what was said already"))
     assert weakest(Score(0.1, spans), text) == "asks what was said already: What size do you need?"
     assert weakest(Score(1.0, spans[:1]), text) == ""
+
+
+def test_pairs_are_called_what_they_are() -> None:
+    text = "The dog ran. The dog ran. A bank failed."
+
+    def pair(value: float, note: str) -> Score:
+        return Score(0.1, (Span(13, 25, value, "pair", note=note, other=("output", 0, 12)),))
+
+    assert weakest(pair(-0.2, "AB"), text) == "repeats: The dog ran."
+    assert weakest(pair(0.2, ""), text) == "does not follow: The dog ran."
+    assert weakest(pair(0.2, "order"), text) == "the order may be wrong here: The dog ran."
+    assert weakest(pair(0.9, ""), text) == ""
+
+
+def test_a_perfect_score_is_not_the_lowest() -> None:
+    scores = {"non-redundancy": Score(0.0, parts={"flags": 0.0}), "focus": Score(0.3, parts={"pairs": 2.0})}
+    row = Scored(Item(Example("A text.", id="a")), scores)
+
+    def shown(highs: dict[str, float | None]) -> str:
+        out = io.StringIO()
+        Console(file=out, width=120).print(example_table([row], list(scores), 120, highs))
+        return out.getvalue()
+
+    assert "pairs 2.00" in shown({"non-redundancy": 0.0, "focus": 1.0})
+    assert "flags 0.00" in shown({})
 
 
 def test_words_that_are_fine_are_no_evidence() -> None:
