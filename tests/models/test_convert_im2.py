@@ -48,9 +48,33 @@ def test_the_converted_folder_answers_as_the_tensors_say(tmp_path, layers):
     assert np.isfinite(found.values).all()
 
 
-def test_a_vocabulary_head_and_a_lack_of_tensors_are_named(tmp_path):
-    base, state = checkpoint(tmp_path, [("linear", 150)])
-    with pytest.raises(ModelError, match="D-MLM's own vocabulary head"):
+def test_the_vocabulary_layer_of_d_mlm_answers_as_its_tensors_say(tmp_path):
+    """One linear layer upon BERT, without the transformation that transformers puts before it."""
+    base, state = checkpoint(tmp_path, [("linear", 1)])
+    words = len(state["bert.embeddings.word_embeddings.weight"])
+    state["linear.weight"], state["linear.bias"] = torch.randn(words, NARROW["hidden_size"]), torch.randn(words)
+    torch.save(state, tmp_path / "last.ckpt")
+    done = convert(str(tmp_path / "last.ckpt"), tmp_path / "out", base)
+    assert done.architecture == "Bert with a plain vocabulary layer"
+    assert not done.dropped
+    (found,) = open_model(f"dir:{tmp_path / 'out'}", "masked-lm").log_probs([PAIR[1]])
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    encoder = transformers.AutoModel.from_pretrained(base).eval()
+    ids = tokenizer(PAIR[1], return_tensors="pt")["input_ids"]
+    expected = []
+    for place in range(1, ids.shape[1] - 1):
+        masked = ids.clone()
+        masked[0, place] = tokenizer.mask_token_id
+        with torch.no_grad():
+            vector = encoder(input_ids=masked).last_hidden_state[0, place]
+            logits = state["linear.weight"] @ vector + state["linear.bias"]
+        expected.append(float(torch.log_softmax(logits, -1)[ids[0, place]]))
+    assert found.log_probs == pytest.approx(expected, abs=1e-3)
+
+
+def test_a_lack_of_tensors_is_named(tmp_path):
+    base, state = checkpoint(tmp_path, [("linear", 140)])
+    with pytest.raises(ModelError, match="does not fit the vocabulary"):
         convert(str(tmp_path / "last.ckpt"), tmp_path / "out", base)
     del state["linear.weight"], state["linear.bias"]
     state["next_sent.weight"] = torch.zeros(2, NARROW["hidden_size"])

@@ -8,6 +8,7 @@ from quintet.core.example import Example
 from quintet.errors import ModelError
 from quintet.metrics.gruen.focus import _cloud, distance
 from quintet.models.open import identity, open_model
+from quintet.text.content_words import SPACY
 
 ROWS = {"cat": [1, 0, 0], "dog": [0.8, 0.6, 0], "Rain": [0, 0, 2], "falls": [0, 1, 0]}
 
@@ -68,6 +69,20 @@ def test_a_glove_file_has_no_first_line_and_a_broken_one_is_named(tmp_path):
     assert model.embed(["cat"], 0)[0].vectors[1].tolist() == [1, 0]
     with pytest.raises(ModelError, match="the line of 'dog' has not 2 numbers"):
         model.embed(["dog"], 0)
+
+
+def test_the_released_focus_leaves_out_spacys_stop_words(tmp_path):
+    """ "well" and "twelve" are among spaCy's and not among NLTK's; a word that both leave out changes neither."""
+    text = Example("The cat sat well. The cat slept twelve times. Its rain fell down.")
+    same = Example("The cat sat. The cat slept times. Its rain fell down.")
+    table = tmp_path / "table.txt"
+    known = ("cat", "sat", "well", "slept", "twelve", "times", "rain", "fell")
+    table.write_text("".join(f"{word} {n} {n * n % 7} 1\n" for n, word in enumerate(known)), encoding="utf-8")
+    for mode, equal in (("code2020", True), ("paper", False)):
+        metric = load(f"gruen-focus:model=vectors:{table},unrelated=60,mode={mode}")
+        found = [row["focus"].parts["least similarity"] for row in metric.score([text, same])]
+        assert (found[0] == found[1]) == equal, mode
+    assert len(SPACY) == 305
 
 
 def test_focus_with_stop_words_of_ones_own(tmp_path):

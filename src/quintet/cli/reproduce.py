@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ import typer
 from quintet.cli import options, screen
 from quintet.cli.bench import Data
 from quintet.errors import GateFailed, InputError, UnknownName
+from quintet.reproduce.printed import DRAWN
 
 if TYPE_CHECKING:
     from quintet.reproduce.figures import Figure
@@ -70,7 +72,7 @@ def reproduce(
         )
         got = figures.reproduce(one.key, tables or (), work)
         found.update({(one.key, id): cells for id, cells in got.items()})
-    titles = {(p.key, t.id): f"{p.name}, Table {t.id}: {t.title}. {t.note}".strip() for p in papers for t in p.tables}
+    titles = {(p.key, t.id): f"{p.name}, {t.name}: {t.title}. {t.note}".strip() for p in papers for t in p.tables}
     if whole and not check:
         typer.echo(_shown(found, titles, format))
     else:
@@ -101,12 +103,15 @@ def _counted(
     shown = marks[:1] if check else marks
     lines, total = [], Counter[str]()
     for key, cells in found.items():
-        kinds = Counter(f.mark for f in cells if f.printed)
+        kinds = Counter(f.mark for f in cells if f.printed and f.printed != DRAWN)
+        bars = sum(f.printed == DRAWN for f in cells)
         total += kinds
         wrong = sum(f.differs for f in cells)
         counts = ", ".join(f"{kinds[mark]} {mark}" for mark in shown if kinds[mark])
+        if bars and not check:
+            counts = f"{bars} drawn without a number"
         if counts or not check:
-            lines.append(f"{titles[key]}\n    {counts}{f', {wrong} of them differ' if wrong else ''}")
+            lines.append(f"{titles[key]}\n    {counts}{f', {wrong} of them differ' if wrong else ''}".rstrip())
     lines.append("all: " + ", ".join(f"{total[mark]} {mark}" for mark in shown if total[mark]))
     return "\n".join(lines)
 
@@ -167,9 +172,9 @@ def _draw(found: dict[tuple[str, str], list[Figure]], titles: dict[tuple[str, st
     folder.mkdir(parents=True, exist_ok=True)
     for key, cells in found.items():
         pairs = [
-            (f"{f.row.label}: {f.column.heading}", f.value, f.ours)
+            (f"{f.row.label}: {f.column.heading}", math.nan if f.value is None else f.value, f.ours)
             for f in cells
-            if f.value is not None and isinstance(f.ours, float)
+            if (f.value is not None or f.printed == DRAWN) and isinstance(f.ours, float)
         ]
         if pairs:
             name = "-".join(key).replace(" ", "-")

@@ -86,6 +86,8 @@ def convert(source: str, out: Path, base: Path | None = None) -> Conversion:
     tensors = read_tensors(place)
     home = base or (place if place.is_dir() else place.parent)
     pooled = pooled_head(tensors)
+    if pooled is not None and pooled.sizes[-1] > MOST_CLASSES:
+        return _write_vocabulary(pooled, home, place, out)
     if pooled is not None:
         return _write_pooled(pooled, home, place, out)
     named = rename(tensors)
@@ -148,6 +150,10 @@ POOLED_HEADS = ("mlp_hidden_", "mlp_out.", "next_sent.", "linear.")
 """What IM2's and USL-H's Lightning modules call the layers over a max-pooled encoder."""
 
 
+MOST_CLASSES = 100
+"""A layer with more outputs is the vocabulary head of IM2's D-MLM and USL-H's MLM."""
+
+
 @dataclass(frozen=True)
 class PooledHead:
     tensors: Tensors
@@ -166,11 +172,6 @@ def pooled_head(tensors: Tensors) -> PooledHead | None:
         return None
     layers.sort(key=lambda name: (name == "mlp_out", name))
     sizes = tuple(int(plain[f"{name}.weight"].shape[0]) for name in layers)
-    if sizes[-1] > 100:
-        raise ModelError(
-            f"a linear layer with {sizes[-1]} outputs is D-MLM's own vocabulary head, which no architecture here has; "
-            "name a masked language model for im2-dmlm"
-        )
     out = {f"encoder.{n.removeprefix(kind + '.')}": t for n, t in plain.items() if n.startswith(f"{kind}.")}
     for place, name in enumerate(layers):
         # A sequence of layers has one without weights between each two.
@@ -180,16 +181,58 @@ def pooled_head(tensors: Tensors) -> PooledHead | None:
     return PooledHead(out, kind, sizes)
 
 
-def _write_pooled(found: PooledHead, home: Path, source: Path, out: Path) -> Conversion:
-    from quintet.models.torch_trained import Pooled
-
+def _encoder_config(found: PooledHead, home: Path, source: Path) -> Any:
     path = home / "config.json"
     if not path.is_file():
         todo = f"give the folder of the {found.kind} model it was tuned from with --base"
         raise ModelError(f"{source} comes without config.json; {todo}")
     plain = {k: v for k, v in json.loads(path.read_text(encoding="utf-8")).items() if k not in _STALE}
     table = next(t for n, t in found.tensors.items() if n.endswith(("word_embeddings.weight", "wte.weight")))
-    config = transformers.AutoConfig.for_model(found.kind, **{**plain, "vocab_size": table.shape[0]})
+    return transformers.AutoConfig.for_model(found.kind, **{**plain, "vocab_size": table.shape[0]})
+
+
+def _write_vocabulary(found: PooledHead, home: Path, source: Path, out: Path) -> Conversion:
+    """One linear layer from the encoder to the words, without the transformation that BERT's own head has."""
+    from quintet.models.torch_lm import PLAIN_VOCABULARY
+
+    config = _encoder_config(found, home, source)
+    with torch.device("meta"):
+        expected = transformers.AutoModel.from_config(config).state_dict()
+    tensors = {n.removeprefix("encoder.").replace("head.", PLAIN_VOCABULARY, 1) if n.startswith("head.")
+               else n.removeprefix("encoder."): t for n, t in found.tensors.items()}  # fmt: skip
+    wanted = [*(name for name in expected if "pooler." not in name), f"{PLAIN_VOCABULARY}weight"]
+    missing = sorted(name for name in wanted if name not in tensors)
+    if missing:
+        raise ModelError(f"{source} lacks {missing[0]} ({len(missing)} tensors missing) and is no D-MLM")
+    if tensors[f"{PLAIN_VOCABULARY}weight"].shape != (config.vocab_size, config.hidden_size):
+        raise ModelError(f"{source}: its last layer does not fit the vocabulary; give another --base")
+    kept = {n: t for n, t in tensors.items() if n in expected or n.startswith(PLAIN_VOCABULARY)}
+    config.architectures = [f"{_CLASSES.get(found.kind, 'GPT2')}Model"]
+    _write_folder(kept, config, home, out)
+    name = f"{_CLASSES.get(found.kind, 'GPT2')} with a plain vocabulary layer"
+    return Conversion(out, name, len(kept), tuple(sorted(set(tensors) - set(kept))))
+
+
+def _write_folder(tensors: Tensors, config: Any, home: Path, out: Path, description: str = "") -> None:
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent) as scratch:
+        made = Path(scratch) / "model"
+        made.mkdir()
+        fitting = {name: tensor.float().clone().contiguous() for name, tensor in tensors.items()}
+        save_file(fitting, made / "model.safetensors", metadata={"format": "pt"})
+        config.save_pretrained(made)
+        _write_tokenizer(home, config, made)
+        if description:
+            (made / "model.toml").write_text(description, encoding="utf-8")
+        if out.exists():
+            out.rmdir()
+        made.rename(out)
+
+
+def _write_pooled(found: PooledHead, home: Path, source: Path, out: Path) -> Conversion:
+    from quintet.models.torch_trained import Pooled
+
+    config = _encoder_config(found, home, source)
     last, before = found.sizes[-1], found.sizes[:-1]
     with torch.device("meta"):
         network = Pooled(transformers.AutoModel.from_config(config), last, "max", before, "none", 0.2)
@@ -208,18 +251,8 @@ def _write_pooled(found: PooledHead, home: Path, source: Path, out: Path) -> Con
         "", "[shape]", 'pooling = "max"', f"layers = {json.dumps(list(found.sizes[:-1]))}", 'activation = "none"',
         "dropout = 0.2", 'loss = ""',
     ]  # fmt: skip
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=out.parent) as scratch:
-        made = Path(scratch) / "model"
-        made.mkdir()
-        fitting = {name: found.tensors[name].float().clone().contiguous() for name in expected}
-        save_file(fitting, made / "model.safetensors", metadata={"format": "pt"})
-        config.save_pretrained(made)
-        _write_tokenizer(home, config, made)
-        (made / "model.toml").write_text("\n".join(description) + "\n", encoding="utf-8")
-        if out.exists():
-            out.rmdir()
-        made.rename(out)
+    fitting = {name: found.tensors[name] for name in expected}
+    _write_folder(fitting, config, home, out, "\n".join(description) + "\n")
     dropped = tuple(sorted(set(found.tensors) - set(expected)))
     return Conversion(out, f"{_CLASSES.get(found.kind, 'GPT2')} with a pooled head", len(fitting), dropped)
 

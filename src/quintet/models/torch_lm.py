@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors import safe_open
 
 from quintet.models.batching import batches, once_each
 from quintet.models.masked import MaskedLikelihood, Probe
@@ -15,11 +18,30 @@ from quintet.models.roles import TokenScores
 from quintet.models.subwords import FIRST, LAST
 from quintet.models.torch_backend import LOGIT_BUDGET, LONGEST, TOKEN_BUDGET, Loaded
 
+PLAIN_VOCABULARY = "plain_vocabulary."
+"""Tensors of a layer from the encoder straight to the words, as IM2's D-MLM has it: no transformers class does."""
+
+
+def plain_vocabulary(path: Path) -> torch.nn.Linear | None:
+    """The layer, where a folder holds one beside its encoder."""
+    file = path / "model.safetensors"
+    if not file.is_file():
+        return None
+    with safe_open(file, "pt") as tensors:
+        if f"{PLAIN_VOCABULARY}weight" not in tensors.keys():  # noqa: SIM118 - not a mapping
+            return None
+        weight = tensors.get_tensor(f"{PLAIN_VOCABULARY}weight")
+        head = torch.nn.Linear(weight.shape[1], weight.shape[0])
+        head.weight.data = weight
+        named = f"{PLAIN_VOCABULARY}bias"
+        head.bias.data = tensors.get_tensor(named) if named in tensors.keys() else torch.zeros(len(weight))  # noqa: SIM118
+    return head.eval().to(os.environ.get("QUINTET_DEVICE") or "cpu")
+
 
 class TorchMaskedLM(MaskedLikelihood):
-    def __init__(self, loaded: Loaded) -> None:
+    def __init__(self, loaded: Loaded, head: Callable[[torch.Tensor], torch.Tensor] | None = None) -> None:
         # The vocabulary head is applied to the wanted positions alone: it costs as much as several layers.
-        heads = [getattr(loaded.model, name, None) for name in ("cls", "lm_head", "predictions")]
+        heads = [head, *(getattr(loaded.model, name, None) for name in ("cls", "lm_head", "predictions"))]
         self._head: Callable[[torch.Tensor], torch.Tensor] | None = next((h for h in heads if h is not None), None)
         budget = TOKEN_BUDGET if self._head is not None else LOGIT_BUDGET
         super().__init__(loaded.subwords, loaded.identity, loaded.max_tokens, budget)

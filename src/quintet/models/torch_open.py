@@ -29,6 +29,8 @@ def open_torch(path: Path, role: str, identity: str, half: bool = False) -> Any:
         "sentence-order": ("AutoModelForPreTraining", torch_pairs.TorchSentenceOrder),
         "yes-no": ("", lambda loaded: torch_t5.TorchYesNo(loaded, half=half)),
     }
+    if role == "masked-lm" and (head := torch_lm.plain_vocabulary(path)) is not None:
+        return torch_lm.TorchMaskedLM(load(path, "AutoModel", identity, prefix_space(path, role)), head)
     if role not in makers:
         raise UnknownName("role", role, makers)
     family, maker = makers[role]

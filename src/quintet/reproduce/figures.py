@@ -57,6 +57,26 @@ def non_redundancy(load: Load, block: Block, row: Row, column: Column) -> float:
     return found["non-redundancy"].value
 
 
+def overlap(load: Load, block: Block, row: Row, column: Column) -> float:
+    """ROUGE of one output beside its reference (UniEval, Table 1)."""
+    output, reference = block.facts["texts"]["output"], block.facts["texts"]["reference"]
+    (found,) = _api.load(row.label.lower()).score([Example(output, references=(reference,))])
+    return next(iter(found.values())).value
+
+
+def category_data(load: Load, block: Block, row: Row, column: Column) -> str:
+    """In which of IM2's sets the ratings of a quality stand (Table 11)."""
+    part, _, quality = row.label.partition(" ")
+    name = next(
+        (name for name in block.facts["sets"] if f"{part}/{quality}" in _parts(load(replace(column, set=name)))), ""
+    )
+    return name.rpartition("/")[2].upper()
+
+
+def _parts(benchmark: Benchmark) -> set[str]:
+    return {str(example.id).rpartition("/")[0] for example in benchmark.examples}
+
+
 def weights(load: Load, block: Block, row: Row, column: Column) -> float:
     """IM2's published weights (Table 2)."""
     rows = [r for category in ("nuf", "cr", "ies", "im2") for r in read_table(f"im2/published/{category}")["signals"]]
@@ -75,6 +95,8 @@ MEASURES: Mapping[str, Callable[[Load, Block, Row, Column], float | str]] = {
     "redundancy": redundancy,
     "non-redundancy": non_redundancy,
     "weights": weights,
+    "overlap": overlap,
+    "category-data": category_data,
 }
 
 
@@ -181,14 +203,15 @@ class Reproduction:
     def _figure(self, paper: Paper, block: Block, row: Row, column: Column) -> tuple[float | str | None, str, str]:
         measure = str(block.facts.get("measure", ""))
         if measure in MEASURES:
-            mark = PROTOCOL if measure == "regression" else EQUAL
+            mark = PROTOCOL if measure in ("regression", "overlap") else EQUAL
             return MEASURES[measure](self.benchmark, block, row, column), mark, ""
         kind, _, rest = paper.source(block, row, column).partition(" ")
         if kind == "none":
             return None, NOT_HERE, rest
         mark = _MARK_OF[kind]
         if self.exact_only and mark != EQUAL:
-            self.benchmark(column)
+            for name in column.over or (column.set,):
+                self.benchmark(replace(column, set=name))
             return None, mark, "can be computed: name the table"
         why = ""
         if kind == "model":
@@ -198,13 +221,18 @@ class Reproduction:
         if column.with_ and kind != "authors":
             rest += ("," if ":" in rest else ":") + column.with_
         scores = partial(self._released, rest) if kind in ("authors", "later") else partial(self._computed, rest)
+        over = [replace(column, set=name) for name in column.over] or [column]
+        each = [value for one in over if (value := self._of_set(one, scores)) is not None]
+        if len(each) < len(over):
+            return None, NOT_HERE, why or f"no scores for {column.dimension}"
+        return float(np.mean(each)), mark, why
+
+    def _of_set(self, column: Column, scores: Callable[[Benchmark, str], Floats | None]) -> float | None:
         benchmark = self.benchmark(column)
         wanted = benchmark.dimensions if column.every else (column.dimension,)
         found = [_correlation(benchmark, replace(column, dimension=one), scores(benchmark, one)) for one in wanted]
         defined = [value for value in found if value is not None]
-        if not defined:
-            return None, NOT_HERE, why or f"no scores for {column.dimension}"
-        return float(np.mean(defined)), mark, why
+        return float(np.mean(defined)) if defined else None
 
     def _with_models(self, spec: str) -> tuple[str, str]:
         """The metric with its models filled in, and what they are; an empty one, and what lacks."""
@@ -253,7 +281,8 @@ class Reproduction:
 def reproduce(key: str, tables: Sequence[str], work: Reproduction) -> dict[str, list[Figure]]:
     """The figures of a paper's tables, by table: all tables, or those named."""
     wanted = paper(key)
-    return {t.id: work.table(wanted, t) for t in ([wanted.table(id) for id in tables] or wanted.tables)}
+    named = [wanted.table(id) for id in tables] or [t for t in wanted.tables if not t.again]
+    return {t.id: work.table(wanted, t) for t in named}
 
 
 def _metric_and_dimension(named: str, dimension: str) -> tuple[str, str]:

@@ -5,11 +5,14 @@ A table has blocks of rows under common columns (or is one block itself). What a
     set, variant, exclude    which items: a benchmark, the form of its texts, systems left out
     dimension                which rating; `every`: each rating of the set, the figure being their mean
     level, statistic         how it was correlated
+    over                     sets whose figures are averaged
     with                     further parameters of the metric
     pick                     which of a row's several sources; its dimension and its statistic can say so, too
     columns                  tables of these names; a list stands for one column after another, the last name fastest.
                              { average = true }: the mean of the row's other figures of the same statistic
-    cells                    a line a row: the label, then one figure a column ("-": none printed); "# ": a heading
+    cells                    a line a row: the label, then one figure a column ("-": none printed; "drawn": a bar or a
+                             point without a number); "# ": a heading
+    bars_of                  a figure of the paper that draws these tables
     sources                  label to source, before those of the paper
     none                     why nothing here can be computed
     slips                    figures that the paper has wrong, or that two of its tables print differently
@@ -39,6 +42,7 @@ from typing import Any
 
 from quintet.errors import UnknownName
 
+DRAWN = "drawn"
 PAPERS = ("ctc", "usr", "unieval", "gruen", "im2")
 
 
@@ -46,6 +50,7 @@ PAPERS = ("ctc", "usr", "unieval", "gruen", "im2")
 class Column:
     set: str = ""
     variant: str = ""
+    over: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     dimension: str = ""
     every: bool = False
@@ -91,6 +96,12 @@ class Table:
     title: str
     note: str
     blocks: tuple[Block, ...]
+    again: bool = False
+    """Its figures stand in other tables, too."""
+
+    @property
+    def name(self) -> str:
+        return self.id.capitalize() if self.id.startswith("figure") else f"Table {self.id}"
 
 
 @dataclass(frozen=True)
@@ -136,15 +147,36 @@ def paper(key: str) -> Paper:
         raise UnknownName("paper", key, PAPERS)
     raw = tomllib.loads(files("quintet.reproduce").joinpath(f"{key.lower()}.toml").read_text(encoding="utf-8"))
     tables = tuple(_table(table) for table in raw["tables"])
+    drawn = {t.id: t for t in tables}
+    tables = tuple(_bars(table, drawn) if "bars_of" in table else drawn[table["id"]] for table in raw["tables"])
     return Paper(key.lower(), raw["name"], raw["paper"], tables, raw["sources"], raw.get("slots", {}))
 
 
-_SHARED = ("set", "variant", "exclude", "dimension", "every", "unanimous", "level", "statistic", "with", "scale")
+_SHARED = (
+    "set",
+    "variant",
+    "over",
+    "exclude",
+    "dimension",
+    "every",
+    "unanimous",
+    "level",
+    "statistic",
+    "with",
+    "scale",
+)
 
 
 def _table(raw: Mapping[str, Any]) -> Table:
-    blocks = tuple(_block({**raw, **part}, raw) for part in raw.get("blocks", [{}]))
+    parts = raw.get("blocks", [{}] if "columns" in raw else [])
+    blocks = tuple(_block({**raw, **part}, raw) for part in parts)
     return Table(raw["id"], raw["title"], raw.get("note", ""), blocks)
+
+
+def _bars(raw: Mapping[str, Any], drawn: Mapping[str, Table]) -> Table:
+    blocks = tuple(block for id in raw["bars_of"] for block in drawn[id].blocks)
+    note = f"The bars of Table {', '.join(raw['bars_of'])}. {raw.get('note', '')}".strip()
+    return Table(raw["id"], raw["title"], note, blocks, again=True)
 
 
 def _block(raw: Mapping[str, Any], table: Mapping[str, Any]) -> Block:
@@ -160,9 +192,14 @@ def _columns(raw: Mapping[str, Any]) -> tuple[Column, ...]:
     shared = {key: raw[key] for key in _SHARED if key in raw}
     found, varied = [], []
     for part in raw["columns"]:
-        lists = {key: value if isinstance(value, list) else [value] for key, value in part.items() if key != "exclude"}
+        lists = {
+            key: value if isinstance(value, list) else [value]
+            for key, value in part.items()
+            if key not in ("exclude", "over")
+        }
+        whole = {key: part[key] for key in ("exclude", "over") if key in part}
         for values in product(*lists.values()):
-            own = {**shared, **dict(zip(lists, values, strict=True))}
+            own = {**shared, **whole, **dict(zip(lists, values, strict=True))}
             found.append({("with_" if key == "with" else key): value for key, value in own.items()})
             varied.append(own)
     several = {key for key in varied[0] | varied[-1] if len({str(one.get(key)) for one in varied}) > 1}
@@ -171,7 +208,9 @@ def _columns(raw: Mapping[str, Any]) -> tuple[Column, ...]:
     headings = [
         " ".join(_short(key, str(one[key])) for key in shown if key in several and key in one) for one in varied
     ]
-    columns = [Column(**{**one, "exclude": tuple(one.get("exclude", ()))}) for one in found]
+    columns = [
+        Column(**{**one, "exclude": tuple(one.get("exclude", ())), "over": tuple(one.get("over", ()))}) for one in found
+    ]
     return tuple(
         replace(column, heading=f"average {heading}".strip() if column.average else heading)
         for column, heading in zip(columns, headings, strict=True)

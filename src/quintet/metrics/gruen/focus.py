@@ -22,7 +22,7 @@ from quintet.errors import InputError
 from quintet.metrics.gruen.sentences import placed_sentences
 from quintet.metrics.role_metric import EncoderMetric
 from quintet.models.roles import TokenVectors
-from quintet.text.content_words import ENGLISH
+from quintet.text.content_words import ENGLISH, SPACY
 from quintet.text.punkt import RULES, sentences_identity
 from quintet.text.tokens import Piece, words
 from quintet.text.transport import heaviest, transport
@@ -65,13 +65,14 @@ class Focus(EncoderMetric):
     unrelated: float = UNRELATED
     """What counts as far in this model. 7 with en_core_web_md's vectors is the released formula unchanged."""
     stopwords: str | None = None
-    """A file with a stop word a line: spaCy's for the released run. None: NLTK's 179."""
+    """A file with a stop word a line. None: spaCy's list in mode code2020, as released, NLTK's 179 in the others."""
     sentences: str = RULES
     """punkt:FOLDER: by NLTK's Punkt, as released; FOLDER is punkt_tab/english of NLTK's data."""
 
-    version = 3
+    version = 4
     """2: of a sentence with more than 1,000 different words the most frequent are carried. 3: rows of the embedding
-    table, without positions, so that the same words are 0 apart; `unrelated` counted anew."""
+    table, without positions, so that the same words are 0 apart; `unrelated` counted anew. 4: mode code2020 leaves out
+    spaCy's stop words, as the released code did."""
     name = "gruen-focus"
     paper = "Zhu & Bhat 2020"
     model_role: ClassVar[str] = "embedder"
@@ -89,7 +90,8 @@ class Focus(EncoderMetric):
             return [{"focus": Score(0.0)} for _ in examples]
         texts = [placed_sentences(example.output, self.mode == "code2020", self.sentences) for example in examples]
         paired = [piece.text for pieces in texts if len(pieces) > 1 for piece in pieces]
-        listed = ENGLISH if self.stopwords is None else _read_words(self.stopwords)
+        own = SPACY if self.mode == "code2020" else ENGLISH
+        listed = own if self.stopwords is None else _read_words(self.stopwords)
         clouds = {text: _cloud(tokens, listed) for text, tokens in self.embed(paired).items()}
         return [{"focus": self._one(pieces, clouds)} for pieces in texts]
 

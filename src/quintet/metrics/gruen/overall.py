@@ -32,7 +32,7 @@ class Gruen(RoleComposite):
     modules: Literal["G", "GU", "GRU", "GRUC"] = "GRUC"
     """Which sub-scores are added up: grammaticality, focUs, non-Redundancy, struCture (Figure 1)."""
     stopwords: str | None = None
-    """Of focus: a file with a stop word a line; spaCy's for the released run."""
+    """Of focus: a file with a stop word a line. None: spaCy's list in mode released-2020, NLTK's in the others."""
     sentences: str = RULES
     """punkt:FOLDER: by NLTK's Punkt, as released; FOLDER is punkt_tab/english of NLTK's data."""
 
