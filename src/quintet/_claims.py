@@ -8,7 +8,7 @@ from typing import Any, Literal
 from quintet.core.plain import JsonObject
 from quintet.errors import InputError
 from quintet.metrics.evaluator import claims as held
-from quintet.metrics.evaluator.reading import read_output
+from quintet.metrics.evaluator.reading import Output, read_output
 from quintet.models.open import open_model
 from quintet.models.roles import Reader
 
@@ -28,7 +28,12 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """`text` is `output[start:end]`; probabilities of the three verdicts sum to one."""
+    """`text` is `output[start:end]`; probabilities of the three verdicts sum to one.
+
+    >>> (claim,) = quintet.claims("It opened in May.", source="The bridge opened in May.", model="fake:reader")
+    >>> claim.start, claim.end, abs(claim.supported + claim.contradicted + claim.absent - 1) < 1e-6
+    (0, 17, True)
+    """
 
     text: str
     start: int
@@ -80,7 +85,7 @@ def claims(text: str, *, source: str, question: str | None = None, model: str = 
     return [_claim(one, text, source, output, against, reader) for one in judged]
 
 
-def _claim(one: held.Judged, text: str, source: str, output: object, against: held.Source, reader: Reader) -> Claim:
+def _claim(one: held.Judged, text: str, source: str, output: Output, against: held.Source, reader: Reader) -> Claim:
     start, end = output.places.span(one.piece.start, one.piece.end)
     verdict: Any = held.verdict(one.reading)
     faults = []

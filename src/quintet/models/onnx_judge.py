@@ -319,7 +319,8 @@ class OnnxJudge:
             return self._sessions[outputs]
 
 
-_K, _V = TypeVar("_K"), TypeVar("_V")
+_K = TypeVar("_K")
+_V = TypeVar("_V")
 
 
 def _remember(kept: OrderedDict[_K, _V], key: _K, value: _V) -> None:

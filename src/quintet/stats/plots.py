@@ -180,7 +180,7 @@ def _wrapped(text: str, inches: float) -> str:
 def _leave_room(axes: Axes, low: float, high: float) -> None:
     margin = 0.04 * (high - low)
     axes.set_ylim(low - margin if low < 0 else 0.0, high + margin)
-    axes.yaxis.get_major_locator().set_params(nbins=6)
+    axes.yaxis.get_major_locator().set_params(nbins=6)  # type: ignore[call-arg]
     axes.grid(axis="y", color="#DDDDDD", lw=0.5)
     axes.set_axisbelow(True)
 
