@@ -74,10 +74,10 @@ def prefer(
             "strength (Bradley-Terry): " + ", ".join(f"{name} {value:.2f}" for name, value in order), markup=False
         )
     if found.agreement:
-        order = sorted(found.agreement, key=lambda name: name != OVERALL)
-        (n,) = {found.agreement[name].n for name in order[:1]}
+        dimensions = sorted(found.agreement, key=lambda name: name != OVERALL)
+        (n,) = {found.agreement[name].n for name in dimensions[:1]}
         view.print(
             f"agreement with the choice of people in {screen.counted(n, 'pair')}: "
-            + ", ".join(f"{name} {found.agreement[name]}" for name in order),
+            + ", ".join(f"{name} {found.agreement[name]}" for name in dimensions),
             markup=False,
         )

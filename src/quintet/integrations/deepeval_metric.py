@@ -68,10 +68,10 @@ def _classes() -> tuple[Any, Any]:
         def __name__(self) -> str:
             return f"quintet {self.one.name}"
 
-    class QuintetMetric(Measured, BaseMetric):  # type: ignore[misc]
+    class QuintetMetric(Measured, BaseMetric):
         pass
 
-    class QuintetConversationMetric(Measured, BaseConversationalMetric):  # type: ignore[misc]
+    class QuintetConversationMetric(Measured, BaseConversationalMetric):
         pass
 
     return QuintetMetric, QuintetConversationMetric

@@ -43,7 +43,7 @@ def _classes() -> tuple[Any, Any]:
             return float(found.value)
 
     @dataclass
-    class QuintetMetric(Scored, SingleTurnMetric):  # type: ignore[misc]
+    class QuintetMetric(Scored, SingleTurnMetric):
         one: Any = None
         _required_columns: Any = field(default_factory=lambda: {MetricType.SINGLE_TURN: single})
 
@@ -51,7 +51,7 @@ def _classes() -> tuple[Any, Any]:
             return await self._scored(sample)
 
     @dataclass
-    class QuintetConversationMetric(Scored, MultiTurnMetric):  # type: ignore[misc]
+    class QuintetConversationMetric(Scored, MultiTurnMetric):
         one: Any = None
         _required_columns: Any = field(default_factory=lambda: {MetricType.MULTI_TURN: {"user_input"}})
 

@@ -2,7 +2,20 @@
 
 import math
 
-from tiny_models import torch
+from tiny_models import build, hugging_face, torch
+
+from quintet.metrics import metrics
+
+
+def tiny_model(folder, kind, family, **config):
+    """A random model as quintet names it, and the same as transformers opens it."""
+    folder = build(folder, kind, family, **config)
+    return f"dir:{folder}", *hugging_face(folder, family)
+
+
+def scores(name, examples, spec, **parameters):
+    rows = metrics[name].build(model=spec, **parameters).score(examples)
+    return [next(iter(row.values())) for row in rows]
 
 
 def align_embeddings(vectors_a, vectors_b):

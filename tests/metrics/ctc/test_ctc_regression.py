@@ -2,7 +2,6 @@
 
 import ctc_twin as twin
 import pytest
-from tiny_models import build, hugging_face
 
 from quintet.core.example import Example
 from quintet.metrics import metrics
@@ -10,14 +9,13 @@ from quintet.metrics import metrics
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
-    family = "BertForSequenceClassification"
-    folder = build(tmp_path_factory.mktemp("r"), "bert", family, num_labels=1, max_position_embeddings=256)
-    return f"dir:{folder}", *hugging_face(folder, family)
+    return twin.tiny_model(
+        tmp_path_factory.mktemp("r"), "bert", "BertForSequenceClassification", num_labels=1, max_position_embeddings=256
+    )
 
 
 def score(name, examples, spec, **parameters):
-    rows = metrics[name].build(model=spec, aligner="R", **parameters).score(examples)
-    return [next(iter(row.values())) for row in rows]
+    return twin.scores(name, examples, spec, aligner="R", **parameters)
 
 
 def test_slots_hold_the_context_first_but_for_references(tiny, examples):

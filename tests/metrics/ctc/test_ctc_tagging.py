@@ -6,7 +6,7 @@ import ctc_twin as twin
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_models import build, hugging_face
+from tiny_models import build
 
 from quintet.core.example import Example
 from quintet.metrics import metrics
@@ -21,14 +21,17 @@ LONG = "The dog looked at the old house while rain fell and the cat sat on the m
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
-    family = "RobertaForTokenClassification"
-    folder = build(tmp_path_factory.mktemp("d"), "roberta", family, num_labels=2, max_position_embeddings=514)
-    return f"dir:{folder}", *hugging_face(folder, family)
+    return twin.tiny_model(
+        tmp_path_factory.mktemp("d"),
+        "roberta",
+        "RobertaForTokenClassification",
+        num_labels=2,
+        max_position_embeddings=514,
+    )
 
 
 def score(name, examples, spec, **parameters):
-    rows = metrics[name].build(model=spec, aligner="D", **parameters).score(examples)
-    return [next(iter(row.values())) for row in rows]
+    return twin.scores(name, examples, spec, aligner="D", **parameters)
 
 
 def test_every_aspect_equals_the_twin(tiny, examples):

@@ -7,10 +7,10 @@ follows, but not as well as the person's; the second is as fluent and does not f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 
@@ -26,13 +26,9 @@ _FACT_WORDS = 200
 
 
 @dataclass(frozen=True)
-class Options:
-    """`[data.options.answering]` of the recipe."""
+class Options(sampling.WriterOptions):
+    table = "answering"
 
-    start: str
-    """The language model, as `quintet train judge-lm --start` takes it."""
-    about: str
-    """Its name and licence, for the card."""
     turns: int = 20_000
     """At most so many turns are answered, each twice."""
     new_tokens: int = 36
@@ -41,10 +37,6 @@ class Options:
     read: tuple[int, ...] = (1, 2, 3, 6)
     """How many turns are read, drawn for each reply."""
     batch: int = 768
-
-
-def options_of(table: Mapping[str, Any]) -> Options:
-    return sampling.options_of(Options, table, "answering")
 
 
 class Asked(NamedTuple):

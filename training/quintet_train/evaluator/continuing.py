@@ -8,10 +8,10 @@ language model goes on, knowing nothing or one sentence of the document. What it
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 
@@ -27,23 +27,15 @@ _LONGEST_PROMPT = 160
 
 
 @dataclass(frozen=True)
-class Options:
-    """`[data.options.continuing]` of the recipe."""
+class Options(sampling.WriterOptions):
+    table = "continuing"
 
-    start: str
-    """The language model, as `quintet train judge-lm --start` takes it."""
-    about: str
-    """Its name and licence, for the card."""
     claims: int = 40_000
     """At most so many continuations."""
     new_tokens: int = 18
     nucleus: float = 0.9
     temperature: float = 0.9
     batch: int = 1024
-
-
-def options_of(table: Mapping[str, Any]) -> Options:
-    return sampling.options_of(Options, table, "continuing")
 
 
 class Beginning(NamedTuple):

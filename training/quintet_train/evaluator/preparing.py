@@ -162,7 +162,7 @@ def with_written_claims(run: Run, corpus: Corpus, folder: Path) -> Tables:
     told = json.dumps([table, times.get("con.written"), times.get("con.summary"), run.recipe.data.seed, corpus.digest])
     path = folder / f"continued-{hashlib.sha256(told.encode()).hexdigest()[:12]}.jsonl"
     if not path.is_file():
-        options = continuing.options_of(table)
+        options = continuing.Options.of(table)
         seed, texts = run.recipe.data.seed, all_texts(tables)
         save_written(continuing.continuations(options, tables, Times(times), seed, run.device, texts), path)
     return replace(tables, continued=load_written(Continued, path))
@@ -182,7 +182,7 @@ def with_texts_of_models(run: Run, tables: Tables, folder: Path, own: LanguageSt
             folder / f"{kind}-{_short(table, _times(run, named), seed, names)}.jsonl" for kind in ("retold", "told")
         ]
         if not all(path.is_file() for path in paths):
-            asked = retelling.options_of(table)
+            asked = retelling.Options.of(table)
             made = retelling.retellings(asked, tables, times, seed, run.device, all_texts(tables), own)
             save_written(made.claims, paths[0])
             save_written(made.told, paths[1])
@@ -192,7 +192,7 @@ def with_texts_of_models(run: Run, tables: Tables, folder: Path, own: LanguageSt
         names = [written_texts.key_of(dialogue) for dialogue in tables.dialogues]
         path = folder / f"answered-{_short(table, _times(run, 'answered'), seed, names)}.jsonl"
         if not path.is_file():
-            wanted = answering.options_of(table)
+            wanted = answering.Options.of(table)
             save_written(answering.answers(wanted, tables, times, seed, run.device, all_texts(tables)), path)
         answered += load_written(Answered, path)
     return replace(tables, retold=retold, told=told, answered=answered)

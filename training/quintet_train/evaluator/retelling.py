@@ -7,7 +7,7 @@ tellings may not copy longer runs of words. Models that follow instructions may 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, NamedTuple
@@ -32,13 +32,9 @@ _COPIES = 0.1
 
 
 @dataclass(frozen=True)
-class Options:
-    """`[data.options.retelling]` of the recipe."""
+class Options(sampling.WriterOptions):
+    table = "retelling"
 
-    start: str
-    """The language model, as `quintet train judge-lm --start` takes it; empty: the recipe's own, not yet taught."""
-    about: str
-    """Its name and licence, for the card."""
     times: str = "retold"
     """The recipe's table that says how many stretches of a text are told."""
     instructions: tuple[str, ...] = ()
@@ -56,10 +52,6 @@ class Options:
     """How much of a text is read, drawn for each stretch."""
     batch: int = 256
     """Stretches at a time."""
-
-
-def options_of(table: Mapping[str, Any]) -> Options:
-    return sampling.options_of(Options, table, "retelling")
 
 
 class Stretch(NamedTuple):

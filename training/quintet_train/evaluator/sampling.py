@@ -7,7 +7,8 @@ Three kinds of texts are written with it: ends of claims (continuing.py), tellin
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -19,16 +20,26 @@ from quintet_train.evaluator.starting import LanguageStart, open_language_model
 _CANDIDATES = 128
 """Tokens that sampling chooses among; the nucleus is hardly ever wider."""
 
-Options = TypeVar("Options")
 
+@dataclass(frozen=True)
+class WriterOptions:
+    """What a recipe says of a language model that writes texts."""
 
-def options_of(kind: type[Options], table: Mapping[str, Any], name: str) -> Options:
-    """`[data.options.NAME]` of a recipe as `kind`."""
-    told = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
-    try:
-        return kind(**told)
-    except TypeError as error:
-        raise InputError(f"data.options.{name}: {error}") from None
+    start: str
+    """The language model, as `quintet train judge-lm --start` takes it; empty: the recipe's own, not yet trained."""
+    about: str
+    """Its name and licence, for the card."""
+
+    table: ClassVar[str]
+    """`[data.options.TABLE]` of the recipe."""
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Self:
+        values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
+        try:
+            return cls(**values)
+        except TypeError as error:
+            raise InputError(f"data.options.{cls.table}: {error}") from None
 
 
 def opened(start: str, texts: Iterable[str], seed: int) -> LanguageStart:

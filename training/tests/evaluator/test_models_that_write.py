@@ -135,4 +135,4 @@ def test_what_was_written_is_handed_on_to_other_tables(tables, tmp_path: Path) -
 @pytest.mark.parametrize(("module", "name"), [(answering, "answering"), (retelling, "retelling")])
 def test_options_that_there_are_not_are_named(module, name: str) -> None:
     with pytest.raises(InputError, match=rf"data\.options\.{name}.*warmth"):
-        module.options_of({"start": "tiny:gpt2", "about": "", "warmth": 2})
+        module.Options.of({"start": "tiny:gpt2", "about": "", "warmth": 2})

@@ -156,4 +156,4 @@ def test_a_tiny_model_writes_the_same_twice(tables, times, tmp_path: Path) -> No
     start = starting.open_language_model("tiny:gpt2", texts)
     assert len(continuing.sampled(start, ["One two", "Three"], options, device, 0)) == 2
     with pytest.raises(InputError, match="continuing"):
-        continuing.options_of({"start": "tiny:gpt2", "about": "tiny", "claim": 3})
+        continuing.Options.of({"start": "tiny:gpt2", "about": "tiny", "claim": 3})
