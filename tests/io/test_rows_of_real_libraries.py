@@ -14,6 +14,7 @@ from quintet.io.items import Items
 from quintet.io.sources import rows_from_python
 from quintet.io.tables import open_table
 
+pytestmark = pytest.mark.filterwarnings("ignore")  # other libraries warn of their own plans
 QUESTION, CONTEXTS = "When does the bridge open?", ["The bridge opens in May 2027.", "It was built by Arup."]
 ANSWER, REFERENCE = "It opens in May 2027.", "In May 2027."
 

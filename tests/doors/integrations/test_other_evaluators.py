@@ -14,6 +14,7 @@ import quintet
 from quintet.errors import InputError, MissingExtra, UnknownName, UserError
 from quintet.integrations.chosen import choose_one
 
+pytestmark = pytest.mark.filterwarnings("ignore")  # other libraries warn of their own plans
 QUESTION, CONTEXT = "When does the bridge open?", "The bridge opens in May."
 GOOD, BAD, DECLINED = "It opens in May.", "Bananas are yellow.", "The document does not say when it opens."
 SHOES = (Path(__file__).parents[3] / "examples" / "chat.jsonl").read_text(encoding="utf-8").splitlines()[1]
