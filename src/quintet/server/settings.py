@@ -28,7 +28,7 @@ class Limits:
     evidence_characters: int = 200_000
     """Of all outputs of a request that asks for evidence: evidence is many times larger than the text."""
     work: int = 2_000_000
-    """Tokens that models would have to read for a request, estimated before it is taken."""
+    """Tokens that models would have to read for one example, estimated before it is scored."""
     turns: int = 256
     """Turns of a history, or references of an example."""
     concurrent: int = 256
