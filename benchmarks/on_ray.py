@@ -100,7 +100,6 @@ def main() -> int:
     given = parser.parse_args()
     metrics = given.metric or ["response-length", "distinct-1"]
     os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"
-    os.environ.setdefault("RAY_raylet_start_wait_time_s", "180")  # a busy machine needs longer than Ray's own 30
     from ray.cluster_utils import Cluster
 
     print(f"{given.rows:,} rows, {', '.join(metrics)}; {given.nodes} nodes of one core; {machine()}", flush=True)

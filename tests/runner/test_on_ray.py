@@ -57,7 +57,6 @@ def cluster() -> Iterator[Any]:
     from ray.cluster_utils import Cluster
 
     os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"
-    os.environ.setdefault("RAY_raylet_start_wait_time_s", "180")  # a busy machine needs longer than Ray's own 30
     made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     made.second = made.add_node(num_cpus=1)  # type: ignore[attr-defined]
     ray.init(address=made.address, log_to_driver=False, logging_level="ERROR")
