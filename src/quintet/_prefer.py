@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from quintet import _api as api
+from quintet.core.plain import Cells, JsonObject
 from quintet.core.result import Result
 from quintet.errors import InputError, UnknownName
 from quintet.io.columns import parse_columns
@@ -48,7 +49,7 @@ class Preferences:
 
     pairs: tuple[Preference, ...]
     """By dimension and pair of systems; `overall` where there is more than one dimension."""
-    rows: tuple[Mapping[str, Any], ...]
+    rows: tuple[Cells, ...]
     """Of the first two systems: by item, P(first better), P(tie) and P(second better) of each dimension."""
     strengths: Mapping[str, float]
     """Bradley-Terry, over all pairs of systems; they sum to one."""
@@ -162,7 +163,7 @@ def _tables(
     names: Sequence[str] | None,
     task: str | None,
     columns: Any,
-    options: Mapping[str, Any],
+    options: Cells,
     read: list[str],
 ) -> dict[str, Table]:
     found: dict[str, Table] = {}
@@ -205,7 +206,7 @@ def _of_one_file(result: Result) -> dict[str, Table]:
     return dict(found)
 
 
-def _pair(data: Any, columns: Any) -> tuple[dict[str, Any], dict[str, Any], tuple[str, str]] | None:
+def _pair(data: Any, columns: Any) -> tuple[JsonObject, JsonObject, tuple[str, str]] | None:
     """The columns of the two outputs; where they are whole conversations, the reply and what stands before it."""
     settled = {field: list(found) for field, found in parse_columns(columns).items()}
     if isinstance(data, Result):
@@ -216,7 +217,7 @@ def _pair(data: Any, columns: Any) -> tuple[dict[str, Any], dict[str, Any], tupl
     if pair is None:
         return None
 
-    def own(name: str) -> dict[str, Any]:
+    def own(name: str) -> JsonObject:
         parts = {"output": "reply", "history": "turns", "question": "asked"}
         talk = is_messages(plain(row.get(name)))
         return {**({f: f"{name}:{part}" for f, part in parts.items()} if talk else {"output": name}), **settled}
@@ -224,9 +225,9 @@ def _pair(data: Any, columns: Any) -> tuple[dict[str, Any], dict[str, Any], tupl
     return own(pair[0]), own(pair[1]), pair
 
 
-def _rows(found: Mapping[str, Mapping[str, float]], scale: Scale) -> Iterable[Mapping[str, Any]]:
+def _rows(found: Mapping[str, Mapping[str, float]], scale: Scale) -> Iterable[Cells]:
     for at in dict.fromkeys(at for values in found.values() for at in values):
-        row: dict[str, Any] = {"id": at}
+        row: JsonObject = {"id": at}
         for name, values in found.items():
             chances = scale.chances(values.get(at, math.nan))
             for kind, chance in zip(("first", "tie", "second"), chances, strict=True):

@@ -13,6 +13,7 @@ from quintet._api import load
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.item import Item, Scored
+from quintet.core.plain import Cells
 from quintet.core.result import Column, Result
 from quintet.core.score import Score, stored_score
 from quintet.core.task import read_tasks
@@ -163,7 +164,7 @@ def _dimensions(metric: str) -> tuple[Dimension, ...]:
         return ()
 
 
-def _columns_of(rows: Sequence[Mapping[str, Any]], dims: Sequence[str] | None, path: str) -> dict[str, str]:
+def _columns_of(rows: Sequence[Cells], dims: Sequence[str] | None, path: str) -> dict[str, str]:
     """Label to column: what the evidence names, else every column of numbers."""
     present = dict.fromkeys(name for row in rows for name in row)
     evidence = next((e for row in rows if isinstance(e := stored(row.get("evidence")), Mapping)), {})
@@ -181,9 +182,7 @@ def _columns_of(rows: Sequence[Mapping[str, Any]], dims: Sequence[str] | None, p
     return {label: prefixed.get(label, label) for label in dims or labels}
 
 
-def _items(
-    path: str, rows: Sequence[Mapping[str, Any]], task: str | None, columns: Any, scores: set[str]
-) -> list[Item]:
+def _items(path: str, rows: Sequence[Cells], task: str | None, columns: Any, scores: set[str]) -> list[Item]:
     """The texts, where columns of texts are there; a file of ids and scores has none."""
     carried = [{k: v for k, v in row.items() if k not in scores and k not in _OURS} for row in rows]
     try:

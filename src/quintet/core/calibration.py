@@ -13,12 +13,13 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from quintet._checked import KeyTwice, checked, distinct
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.metric import Composite, Metric, Row
+from quintet.core.plain import Cells, JsonObject
 from quintet.core.score import Score
 from quintet.errors import InputError
 
@@ -82,7 +83,7 @@ class Calibration:
     """By dimension, or by metric where metrics were named one by one."""
     signatures: Mapping[str, str] = field(default_factory=dict)
     """What the maps were fitted to; none for a column of scores made elsewhere."""
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Cells = field(default_factory=dict)
     """All that is known about the fit: the file's other contents."""
     source: str = "calibration"
 
@@ -143,7 +144,7 @@ def accepted_name(dimension: str) -> str:
     return dimension + ACCEPTED
 
 
-def curve_json(curve: Curve) -> dict[str, Any]:
+def curve_json(curve: Curve) -> JsonObject:
     return {
         "scores": list(curve.scores),
         "values": list(curve.values),
@@ -196,7 +197,7 @@ def read_calibration(path: str | Path) -> Calibration:
     return Calibration(curves, signatures, facts, where)
 
 
-def _curve(table: Mapping[str, Any]) -> Curve:
+def _curve(table: Cells) -> Curve:
     given = checked(table, _CurveTable, "")
     scores, values = tuple(map(float, given["scores"])), tuple(map(float, given["values"]))
     up, threshold = given["higher_is_better"], given["threshold"]

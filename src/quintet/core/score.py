@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Required, TypedDict
+from typing import Required, TypedDict
 
 from quintet._checked import checked
 from quintet.core.flags import ABSTAINED as ABSTAINED
 from quintet.core.flags import EMPTY_FIELDS as EMPTY_FIELDS
 from quintet.core.flags import EMPTY_OUTPUT as EMPTY_OUTPUT
 from quintet.core.flags import NOT_ALL_SEEN, unsure
+from quintet.core.plain import Cells, JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +67,9 @@ class Score:
         """Codes of what makes the value doubtful (`quintet.core.flags`); empty for one to go by."""
         return (*unsure(self.flags), *((NOT_ALL_SEEN,) if self.cut else ()))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Plain data with empty parts left out; NaN becomes None."""
-        plain: dict[str, Any] = {"value": None if self.missing else self.value}
+        plain: JsonObject = {"value": None if self.missing else self.value}
         if self.spans:
             plain["spans"] = [_span_to_json(span) for span in self.spans]
         if self.parts:
@@ -80,7 +81,7 @@ class Score:
         return plain
 
     @classmethod
-    def from_json(cls, plain: Mapping[str, Any]) -> Score:
+    def from_json(cls, plain: Cells) -> Score:
         return cls(
             value=math.nan if plain["value"] is None else plain["value"],
             spans=tuple(_span_from_json(span) for span in plain.get("spans", ())),
@@ -109,7 +110,7 @@ class _ScoreTable(TypedDict, total=False):
     cut: dict[str, int]
 
 
-def stored_score(plain: Mapping[str, Any]) -> Score:
+def stored_score(plain: Cells) -> Score:
     """A score out of somebody's file, with the types of `Score.to_json`; InputError names the first misfit."""
     return Score.from_json(checked(plain, _ScoreTable, ""))
 
@@ -118,8 +119,8 @@ def no_score(reason: str) -> Score:
     return Score(math.nan, flags=(reason,))
 
 
-def _span_to_json(span: Span) -> dict[str, Any]:
-    plain: dict[str, Any] = {"start": span.start, "end": span.end, "value": span.value, "kind": span.kind}
+def _span_to_json(span: Span) -> JsonObject:
+    plain: JsonObject = {"start": span.start, "end": span.end, "value": span.value, "kind": span.kind}
     if span.field != "output":
         plain["field"] = span.field
     if span.note:
@@ -131,7 +132,7 @@ def _span_to_json(span: Span) -> dict[str, Any]:
     return plain
 
 
-def _span_from_json(plain: Mapping[str, Any]) -> Span:
+def _span_from_json(plain: Cells) -> Span:
     other = plain.get("other")
     return Span(
         start=plain["start"],

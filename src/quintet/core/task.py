@@ -13,6 +13,7 @@ from typing import Any, Literal, TypedDict
 from quintet._checked import checked
 from quintet.core.dimension import Dimension
 from quintet.core.example import FIELDS
+from quintet.core.plain import Cells, JsonObject
 from quintet.errors import InputError, UnknownName
 
 _KEYS = ("question", "needs", "low", "high", "higher_is_better", "metric", "of", "parameters", "aliases", "unless")
@@ -27,7 +28,7 @@ class _DimensionTable(TypedDict, total=False):
     higher_is_better: bool
     metric: str
     of: str
-    parameters: dict[str, Any]
+    parameters: JsonObject
     aliases: list[str]
     unless: list[str]
 
@@ -45,7 +46,7 @@ class TaskDimension:
     """The metric that answers by default; `None` when none does."""
     of: str | None = None
     """Which dimension of that metric, where it has several; by default the one of the same name, or its first."""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Cells = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
     """What other tools call it."""
     unless: tuple[str, ...] = ()
@@ -109,7 +110,7 @@ def borrowed_names() -> list[str]:
     return [one for name, wanted in dimensions if wanted.aliases for one in (name, *wanted.aliases)]
 
 
-def _read_file(path: Path) -> dict[str, Any]:
+def _read_file(path: Path) -> JsonObject:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -120,7 +121,7 @@ def _read_file(path: Path) -> dict[str, Any]:
         raise InputError(f"not valid TOML: {error}", str(path), _TODO) from None
 
 
-def _task(name: str, table: Mapping[str, Any], where: str) -> Task:
+def _task(name: str, table: Cells, where: str) -> Task:
     dimensions = {key: _dimension(key, row, f"{where} [{name}]") for key, row in table.get("dimensions", {}).items()}
     if not dimensions:
         raise InputError(f"task {name!r} has no dimensions", where, "add at least one under [TASK.dimensions]")

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from quintet import _api as api
 from quintet.core.evidence import weakest
 from quintet.core.options import Columns, Options
+from quintet.core.plain import Cells, JsonObject
 from quintet.core.result import Result, row_layout
 from quintet.core.score import Score
 from quintet.errors import InputError, UnknownName
@@ -81,7 +82,7 @@ class OneScore:
     chosen: Chosen
     turns: Turns = "mean"
 
-    def __call__(self, row: Mapping[str, Any]) -> Found:
+    def __call__(self, row: Cells) -> Found:
         """`InputError` or `MissingField` where the row lacks what the dimension needs."""
         result = self.chosen.score([dict(row)])
         if len(result.columns) != 1:
@@ -125,9 +126,9 @@ def score_columns(result: Result, given: Sequence[str]) -> dict[str, list[float 
     return {names[c]: [None if v != v else v for v in result[c]] for c in result.columns}
 
 
-def row_of(output: str, **given: Any) -> dict[str, Any]:
+def row_of(output: str, **given: Any) -> JsonObject:
     """One row: the output, and what stands beside it; a mapping is opened, anything else keeps its name."""
-    row: dict[str, Any] = {}
+    row: JsonObject = {}
     for name, value in given.items():
         if isinstance(value, Mapping):
             row.update({str(key): inner for key, inner in value.items()})

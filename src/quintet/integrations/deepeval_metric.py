@@ -6,6 +6,7 @@ import asyncio
 from functools import cache
 from typing import Any
 
+from quintet.core.plain import JsonObject
 from quintet.errors import InputError, MissingExtra, MissingField
 from quintet.integrations.chosen import Found, OneScore, choose_one
 
@@ -77,7 +78,7 @@ def _classes() -> tuple[Any, Any]:
     return QuintetMetric, QuintetConversationMetric
 
 
-def _row(case: Any) -> dict[str, Any]:
+def _row(case: Any) -> JsonObject:
     if getattr(case, "turns", None) is not None:
         return {"turns": [{"role": turn.role, "content": turn.content} for turn in case.turns]}
     given = {name: getattr(case, name, None) for name in FIELDS}

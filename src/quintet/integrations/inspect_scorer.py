@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 from quintet.core.evidence import weakest
+from quintet.core.plain import JsonObject
 from quintet.core.result import Result
 from quintet.errors import MissingExtra
 from quintet.integrations.chosen import choose_for_rows, row_of
@@ -36,14 +37,14 @@ def quintet_scorer(task: str | None = None, **options: Any) -> Any:
     return make()
 
 
-def sample_fields(state: Any, target: Any) -> dict[str, Any]:
+def sample_fields(state: Any, target: Any) -> JsonObject:
     references = [text for text in target if text]
     found = {"source": state.input_text, **({"references": references} if references else {})}
     given = state.metadata or {}
     return {**found, **{name: given[name] for name in ("source", "context", "history", "references") if name in given}}
 
 
-def _parts(result: Result) -> dict[str, Any]:
+def _parts(result: Result) -> JsonObject:
     (row,) = result.rows
     output = row.item.example.output if row.item.example else ""
     lines = [f"{k}: {'; '.join(filter(None, [weakest(s, output), *s.flags]))}" for k, s in row.scores.items()]

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from quintet.core.plain import Cells
 from quintet.integrations.chosen import choose
 
 OUTPUT = "model_output"
@@ -22,14 +23,14 @@ OUTPUT = "model_output"
 
 def results(
     task: str | None = None, *, columns: Mapping[str, str] | None = None, **options: Any
-) -> Callable[[Mapping[str, Any], Sequence[Any]], dict[str, float]]:
+) -> Callable[[Cells, Sequence[Any]], dict[str, float]]:
     """A function of a document and the model's outputs. The document's own columns are read as those of a file.
 
     What has no score is left out of the mean. Options: dims, metrics, model, fast, cache.
     """
     chosen = choose(task, columns={**(columns or {}), "output": OUTPUT}, **{"skip_bad": True, **options})
 
-    def process(doc: Mapping[str, Any], outputs: Sequence[Any]) -> dict[str, float]:
+    def process(doc: Cells, outputs: Sequence[Any]) -> dict[str, float]:
         first = outputs[0] if outputs else ""
         while isinstance(first, list | tuple):  # several samples of one document
             first = first[0] if first else ""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from quintet.core.evidence import weakest
+from quintet.core.plain import JsonObject
 from quintet.core.result import Result
 from quintet.core.score import Score
 from quintet.errors import MissingExtra
@@ -65,7 +66,7 @@ def _scores(result: Result) -> list[tuple[str, Score, str, str]]:
     ]
 
 
-def _feedback(label: str, score: Score, evidence: str, signature: str) -> dict[str, Any]:
+def _feedback(label: str, score: Score, evidence: str, signature: str) -> JsonObject:
     from mlflow.entities import AssessmentSource
 
     source = AssessmentSource(source_type="CODE", source_id="quintet")

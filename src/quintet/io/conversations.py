@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from quintet.core.plain import Cells
 from quintet.io.columns import ColumnMap, detect_columns, parse_columns
 from quintet.io.dialects import plain_name
 from quintet.io.records import BadRow, Record, RowItem, Table
@@ -58,7 +59,7 @@ def turns_of(messages: Sequence[Any]) -> list[Turn]:
     return found
 
 
-def _reply(row: Mapping[str, Any], messages: Sequence[Any]) -> list[Any]:
+def _reply(row: Cells, messages: Sequence[Any]) -> list[Any]:
     """What a chat completion answers to messages that end with the user: it stands beside them, in `choices`."""
     if speaker(plain(messages[-1])) == "assistant":
         return []
@@ -68,7 +69,7 @@ def _reply(row: Mapping[str, Any], messages: Sequence[Any]) -> list[Any]:
     return [reply] if isinstance(reply, Mapping) else []
 
 
-def _calls(message: Mapping[str, Any]) -> list[str]:
+def _calls(message: Cells) -> list[str]:
     """`search(query="boots")`, however the call is written down."""
     found = []
     for call in plain(message.get("tool_calls")) or ():

@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Any
 
 from quintet._checked import distinct
+from quintet.core.plain import JsonObject
 from quintet.errors import InputError
 from quintet.io.bounds import DEEPEST, ROW, deeper_than
 from quintet.io.dialects import unwrapped
@@ -45,7 +46,7 @@ def parse_row(content: bytes, offset: int, position: Position, skip_bad: bool) -
     raise bad.error()
 
 
-def parse_object(text: str) -> dict[str, Any]:
+def parse_object(text: str) -> JsonObject:
     """One JSON object. Raises ValueError in few words. NaN and Infinity, which JSON lacks, count as null."""
     try:
         value = json.loads(text, parse_constant=_missing, object_pairs_hook=distinct)
@@ -109,7 +110,7 @@ def read_json(stream: io.BufferedReader, name: str, skip_bad: bool) -> Iterator[
         yield found
 
 
-def _as_document(segment: Segment) -> dict[str, Any] | None:
+def _as_document(segment: Segment) -> JsonObject | None:
     """A file of one object may be one row, columns (`{"predictions": […], "references": […]}`) or rows below a key."""
     try:
         return parse_object(decode(segment.content, segment.offset)) or None
@@ -117,7 +118,7 @@ def _as_document(segment: Segment) -> dict[str, Any] | None:
         return None
 
 
-def is_chat(document: dict[str, Any]) -> bool:
+def is_chat(document: JsonObject) -> bool:
     return any(is_messages(value) for value in document.values())
 
 

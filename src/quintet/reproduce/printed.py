@@ -40,6 +40,7 @@ from importlib.resources import files
 from itertools import product
 from typing import Any
 
+from quintet.core.plain import Cells
 from quintet.errors import UnknownName
 
 DRAWN = "drawn"
@@ -84,9 +85,9 @@ class Row:
 class Block:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
-    sources: Mapping[str, Any]
+    sources: Cells
     slips: Mapping[tuple[str, int], Slip]
-    facts: Mapping[str, Any]
+    facts: Cells
     """Everything else the file says of it: none, measure, same, texts."""
 
 
@@ -110,7 +111,7 @@ class Paper:
     name: str
     citation: str
     tables: tuple[Table, ...]
-    sources: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    sources: Mapping[str, Cells] = field(default_factory=dict)
     slots: Mapping[str, str] = field(default_factory=dict)
     """Models that sources name in braces, and what the paper had there."""
 
@@ -167,19 +168,19 @@ _SHARED = (
 )
 
 
-def _table(raw: Mapping[str, Any]) -> Table:
+def _table(raw: Cells) -> Table:
     parts = raw.get("blocks", [{}] if "columns" in raw else [])
     blocks = tuple(_block({**raw, **part}, raw) for part in parts)
     return Table(raw["id"], raw["title"], raw.get("note", ""), blocks)
 
 
-def _bars(raw: Mapping[str, Any], drawn: Mapping[str, Table]) -> Table:
+def _bars(raw: Cells, drawn: Mapping[str, Table]) -> Table:
     blocks = tuple(block for id in raw["bars_of"] for block in drawn[id].blocks)
     note = f"The bars of Table {', '.join(raw['bars_of'])}. {raw.get('note', '')}".strip()
     return Table(raw["id"], raw["title"], note, blocks, again=True)
 
 
-def _block(raw: Mapping[str, Any], table: Mapping[str, Any]) -> Block:
+def _block(raw: Cells, table: Cells) -> Block:
     columns = _columns(raw)
     sources = {**table.get("sources", {}), **raw.get("sources", {})}
     slips = {(s["row"], s["column"] - 1): Slip(s["why"], s.get("ours")) for s in raw.get("slips", [])}
@@ -188,7 +189,7 @@ def _block(raw: Mapping[str, Any], table: Mapping[str, Any]) -> Block:
     return Block(columns, tuple(_rows(raw.get("cells", ""), len(columns))), sources, slips, facts)
 
 
-def _columns(raw: Mapping[str, Any]) -> tuple[Column, ...]:
+def _columns(raw: Cells) -> tuple[Column, ...]:
     shared = {key: raw[key] for key in _SHARED if key in raw}
     found, varied = [], []
     for part in raw["columns"]:

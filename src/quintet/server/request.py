@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from quintet._checked import KeyTwice, distinct
 from quintet.core.example import FIELDS, Example
+from quintet.core.plain import Cells
 from quintet.core.task import find_task
 from quintet.errors import UnknownName
 from quintet.server.settings import NAME_CHARACTERS, Limits
@@ -94,7 +95,7 @@ def _no_constant(_: str) -> NoReturn:
     raise ValueError("NaN and Infinity are not JSON")
 
 
-def _choice(plain: Mapping[str, Any], present: frozenset[str]) -> Choice:
+def _choice(plain: Cells, present: frozenset[str]) -> Choice:
     task, metrics = plain.get("task"), _names(plain.get("metrics"), "metrics")
     dimensions = _names(plain.get("dimensions"), "dimensions")
     if (task is None) == (not metrics):
@@ -208,7 +209,7 @@ def _list(value: Any, where: str, limits: Limits) -> tuple[str, ...] | None:
     return whole
 
 
-def _known(plain: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
+def _known(plain: Cells, keys: Sequence[str], where: str) -> None:
     if any(key not in keys for key in plain):
         _invalid(f"{where} has a key that is not one of {', '.join(keys)}")
 

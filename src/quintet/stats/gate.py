@@ -21,6 +21,7 @@ import numpy.typing as npt
 from quintet.core.calibration import ACCEPTED, read_calibration
 from quintet.core.evidence import shorten, weakest
 from quintet.core.flags import ABSTAINED, EMPTY_FIELDS, unsure
+from quintet.core.plain import Cells, JsonObject
 from quintet.core.result import Result, notes_of
 from quintet.core.score import Score, stored_score
 from quintet.errors import GateFailed, InputError, UnknownName
@@ -207,7 +208,7 @@ def _judged(score: Score) -> float:
     return math.nan if EMPTY_FIELDS & set(score.flags) else score.value
 
 
-def _stored_empty(row: Mapping[str, Any], dimension: str) -> bool:
+def _stored_empty(row: Cells, dimension: str) -> bool:
     """From the `notes` that `quintet score` writes: a list, in a CSV file as JSON."""
     notes = stored_notes(row.get("notes"))
     return any(f"{dimension}: {flag}" in notes for flag in EMPTY_FIELDS)
@@ -217,7 +218,7 @@ def _line(score: Score, output: str) -> str:
     return "; ".join(filter(None, [weakest(score, output), *score.flags[:1]])) or f"text: {shorten(output, _WIDE)}"
 
 
-def _stored_line(row: Mapping[str, Any], dimension: str) -> str:
+def _stored_line(row: Cells, dimension: str) -> str:
     """From the `evidence` column that `quintet score --evidence` writes, else the output itself."""
     output = next((str(row[name]) for name in OUTPUTS if row.get(name)), "")
     evidence = stored(row.get("evidence"))
@@ -332,8 +333,8 @@ class Check:
         word = "below" if self.kind == "min" else "above"
         return f"mean {self.dimension} {self.mean:.3f} is {word} {self.limit:g} (n={self.n})"
 
-    def to_json(self) -> dict[str, Any]:
-        plain: dict[str, Any] = _without_nan(dataclasses.asdict(self))
+    def to_json(self) -> JsonObject:
+        plain: JsonObject = _without_nan(dataclasses.asdict(self))
         return plain
 
 
@@ -369,7 +370,7 @@ class Verdict:
         if not self.passed:
             raise GateFailed("gate not passed: " + "; ".join(check.reason for check in self.failed))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         return {
             "passed": self.passed,
             "checks": [check.to_json() for check in self.checks],

@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from quintet.core.plain import Cells, JsonObject
 from quintet.stats.significance import mean_interval
 
 Array = npt.NDArray[np.float64]
@@ -64,11 +64,11 @@ class Preference:
     def win_rate(self) -> float:
         return self.first + 0.5 * self.tie
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         return _json({**{name: getattr(self, name) for name in self.__slots__}, "win_rate": self.win_rate})
 
 
-def _json(plain: Mapping[str, Any]) -> dict[str, Any]:
+def _json(plain: Cells) -> JsonObject:
     return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in plain.items()}
 
 
@@ -87,7 +87,7 @@ class Agreement:
         interval = "" if math.isnan(self.low) else f" [{self.low * 100:.0f}, {self.high * 100:.0f}]"
         return f"{self.share * 100:.0f} %{interval}"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         return _json({name: getattr(self, name) for name in self.__slots__})
 
 

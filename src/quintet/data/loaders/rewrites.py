@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import replace
-from typing import Any
 
 from quintet.core.example import Example
+from quintet.core.plain import JsonObject
 from quintet.data.rated import Rated, RawFolder, annotator_table, canonical, from_means
 
 # Data-to-text ratings of Novikova et al. 2017: BAGEL, SFHOT, SFRES; medians of three raters.
@@ -94,7 +94,7 @@ def yelp(raw: RawFolder, name: str, variant: str) -> Rated:
     return from_means(examples, ratings)
 
 
-def _ratings(human: dict[str, Any], system: str, place: int) -> dict[str, float | None]:
+def _ratings(human: JsonObject, system: str, place: int) -> dict[str, float | None]:
     """Naturalness was rated on the absolute scale for nine of the twelve settings."""
     natural = human["naturalness"].get(system)
     return {
