@@ -17,7 +17,7 @@ _TYPES = re.compile(r"`([^`]*)`")
 _PLACE = re.compile(r" - at `\$?\.?([^`]*)`$")
 
 
-def checked(plain: Any, kind: type[_Kind], where: str, todo: str = "") -> _Kind:
+def checked(plain: object, kind: type[_Kind], where: str, todo: str = "") -> _Kind:
     """`plain` as a `kind`: a dataclass, a TypedDict or any type msgspec knows; InputError names the first misfit."""
     # Imported here: it costs as much as the rest of the program's start, and only files from outside need it.
     import msgspec

@@ -147,7 +147,7 @@ def _choices(result: Result, pair: tuple[str, str], labels: str | None) -> dict[
     return found
 
 
-def _choice(value: Any, pair: tuple[str, str], where: str) -> int:
+def _choice(value: object, pair: tuple[str, str], where: str) -> int:
     said = str(value).strip().lower()
     for choice, name, place, letter in ((1, pair[0], "1", "a"), (-1, pair[1], "2", "b")):
         ordinal = {"1": "first", "2": "second"}[place]

@@ -200,7 +200,7 @@ def _items(path: str, rows: Sequence[Cells], task: str | None, columns: Any, sco
     return found
 
 
-def _score(value: float, evidence: Any, notes: list[str], label: str, labels: Collection[str], where: str) -> Score:
+def _score(value: float, evidence: object, notes: list[str], label: str, labels: Collection[str], where: str) -> Score:
     told = evidence.get(label) if isinstance(evidence, Mapping) else None
     if isinstance(told, Mapping):
         try:

@@ -40,7 +40,7 @@ _GAP, _ROOM, _LONG, _NUMBER = 3, 30, 18, 6
 class _Console(Console):
     """Names of files and columns, and what servers say, cannot drive the terminal either."""
 
-    def print(self, *objects: Any, **how: Any) -> None:
+    def print(self, *objects: object, **how: Any) -> None:
         super().print(*(visible(masked(each)) if isinstance(each, str) else each for each in objects), **how)
 
 

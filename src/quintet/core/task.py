@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Literal, TypedDict
 
 from quintet._checked import checked
 from quintet.core.dimension import Dimension
@@ -128,7 +128,7 @@ def _task(name: str, table: Cells, where: str) -> Task:
     return Task(name, table.get("about", ""), dimensions, tuple(table.get("aliases", ())))
 
 
-def _dimension(name: str, row: Any, where: str) -> TaskDimension:
+def _dimension(name: str, row: object, where: str) -> TaskDimension:
     if not isinstance(row, dict) or "question" not in row:
         raise InputError(f"dimension {name!r} has no question", where, 'write name = { question = "…" }')
     for key in row:

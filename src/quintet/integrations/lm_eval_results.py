@@ -30,7 +30,7 @@ def results(
     """
     chosen = choose(task, columns={**(columns or {}), "output": OUTPUT}, **{"skip_bad": True, **options})
 
-    def process(doc: Cells, outputs: Sequence[Any]) -> dict[str, float]:
+    def process(doc: Cells, outputs: Sequence[object]) -> dict[str, float]:
         first = outputs[0] if outputs else ""
         while isinstance(first, list | tuple):  # several samples of one document
             first = first[0] if first else ""

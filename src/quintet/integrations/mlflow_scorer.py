@@ -50,7 +50,7 @@ def scorer(task: str | None = None, *, name: str = "quintet", **options: Any) ->
 
     chosen = choose_for_rows(task, **{"skip_bad": True, **options})
 
-    def judge(inputs: Any = None, outputs: Any = None, expectations: Any = None) -> list[Any]:
+    def judge(inputs: object = None, outputs: object = None, expectations: object = None) -> list[object]:
         row = row_of(_text(outputs), inputs=inputs, references=expectations)
         return [Feedback(**_feedback(*found)) for found in _scores(chosen.score([row]))]
 
@@ -76,7 +76,7 @@ def _feedback(label: str, score: Score, evidence: str, signature: str) -> JsonOb
     return {**kept, "value": score.value, "rationale": evidence or None}
 
 
-def _text(outputs: Any) -> str:
+def _text(outputs: object) -> str:
     if isinstance(outputs, Mapping) and len(outputs) == 1:
         outputs = next(iter(outputs.values()))
     return outputs if isinstance(outputs, str) else "" if outputs is None else str(outputs)

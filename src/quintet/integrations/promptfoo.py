@@ -15,7 +15,6 @@ and the configuration names it:
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from quintet.core.evidence import weakest
 from quintet.core.plain import Cells, JsonObject
@@ -25,7 +24,7 @@ from quintet.integrations.chosen import choose_for_rows, row_of
 OWN = ("min", "max")
 
 
-def get_assert(output: Any, context: Cells) -> JsonObject:
+def get_assert(output: object, context: Cells) -> JsonObject:
     """A grading result: whether every limit holds, the mean score, each dimension as a named score, and why."""
     config = dict(context.get("config") or {})
     least, most = (dict(config.pop(name, None) or {}) for name in OWN)

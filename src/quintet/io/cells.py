@@ -15,7 +15,7 @@ REPLACEMENT = "\ufffd"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def json_ready(value: Any, digits: int | None = None) -> Any:
+def json_ready(value: object, digits: int | None = None) -> Any:
     """Plain data for `json`: NaN and infinities become null, library values become Python's, odd ones text."""
     value = plain(value)
     if value is None or isinstance(value, (str, bool, int)):
@@ -31,13 +31,13 @@ def json_ready(value: Any, digits: int | None = None) -> Any:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-def json_text(value: Any) -> str:
+def json_text(value: object) -> str:
     """One line of strict JSON; characters stand for themselves, except lone surrogates, which UTF-8 cannot hold."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     return _SURROGATE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
-def cell_text(value: Any) -> str:
+def cell_text(value: object) -> str:
     """A JSON-ready value as a CSV cell: null is empty, lists and objects are JSON."""
     if value is None:
         return ""
@@ -48,7 +48,7 @@ def cell_text(value: Any) -> str:
     return json_text(value)
 
 
-def stored(cell: Any) -> Any:
+def stored(cell: object) -> Any:
     """What a cell of a scored file holds: in CSV lists and objects are JSON. None where it is no such thing."""
     if not isinstance(cell, str):
         return cell
@@ -58,7 +58,7 @@ def stored(cell: Any) -> Any:
         return None
 
 
-def stored_notes(cell: Any) -> list[str]:
+def stored_notes(cell: object) -> list[str]:
     """The `notes` of a scored row."""
     told = stored(cell)
     return [str(note) for note in told] if isinstance(told, list) else []

@@ -33,7 +33,7 @@ class Turn:
     output: str
 
 
-def turns_of(messages: Sequence[Any]) -> list[Turn]:
+def turns_of(messages: Sequence[object]) -> list[Turn]:
     """Messages of one speaker in a row are one turn, so that the turns of a history alternate."""
     history: list[tuple[str, str]] = []
     contexts: list[str] = []
@@ -59,7 +59,7 @@ def turns_of(messages: Sequence[Any]) -> list[Turn]:
     return found
 
 
-def _reply(row: Cells, messages: Sequence[Any]) -> list[Any]:
+def _reply(row: Cells, messages: Sequence[object]) -> list[object]:
     """What a chat completion answers to messages that end with the user: it stands beside them, in `choices`."""
     if speaker(plain(messages[-1])) == "assistant":
         return []

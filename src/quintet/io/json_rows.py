@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 from quintet._checked import distinct
 from quintet.core.plain import JsonObject
@@ -122,7 +121,7 @@ def is_chat(document: JsonObject) -> bool:
     return any(is_messages(value) for value in document.values())
 
 
-def _rows_of_columns(columns: dict[str, list[Any]], name: str) -> Iterator[RowItem]:
+def _rows_of_columns(columns: dict[str, list[object]], name: str) -> Iterator[RowItem]:
     lengths = {column: len(values) for column, values in columns.items()}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{column}: {length}" for column, length in lengths.items())

@@ -34,7 +34,7 @@ def too_busy(message: str, seconds: int) -> Refusal:
     return Refusal(429, "too_busy", message, {"Retry-After": str(max(1, seconds))})
 
 
-def json_response(plain: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+def json_response(plain: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """Plain ASCII, so that lone surrogates in an id cannot break the answer."""
     body = json.dumps(plain, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode("ascii")
     return Response(body, status, {"Cache-Control": "no-store", **(headers or {})}, "application/json")
@@ -112,7 +112,7 @@ def _choice(plain: Cells, present: frozenset[str]) -> Choice:
     return Choice(task, dimensions, metrics or (), _model(plain.get("model")), present, fast)
 
 
-def _check_task(task: Any, dimensions: Sequence[str] | None) -> None:
+def _check_task(task: object, dimensions: Sequence[str] | None) -> None:
     if not isinstance(task, str):
         _invalid("task must be a string")
     try:
@@ -132,7 +132,7 @@ def _check_metric(name: str) -> None:
         _invalid("unknown metric (parameters after a colon are not taken); GET /v1/metrics lists them")
 
 
-def _model(name: Any) -> str | None:
+def _model(name: object) -> str | None:
     from quintet.server.openapi import model_names
 
     if name is None:
@@ -142,7 +142,7 @@ def _model(name: Any) -> str | None:
     return name
 
 
-def _names(value: Any, key: str) -> tuple[str, ...] | None:
+def _names(value: object, key: str) -> tuple[str, ...] | None:
     if value is None:
         return None
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value) or not value:
@@ -152,7 +152,7 @@ def _names(value: Any, key: str) -> tuple[str, ...] | None:
     return tuple(value)
 
 
-def _examples(value: Any, limits: Limits) -> tuple[Example, ...]:
+def _examples(value: object, limits: Limits) -> tuple[Example, ...]:
     if not isinstance(value, list) or not value:
         _invalid("examples must be a list with at least one example")
     if len(value) > limits.rows:
@@ -160,7 +160,7 @@ def _examples(value: Any, limits: Limits) -> tuple[Example, ...]:
     return tuple(_example(row, place, limits) for place, row in enumerate(value))
 
 
-def _example(row: Any, place: int, limits: Limits) -> Example:
+def _example(row: object, place: int, limits: Limits) -> Example:
     where = f"examples[{place}]"
     if not isinstance(row, dict):
         _invalid(f"{where} must be an object")
@@ -183,7 +183,7 @@ def _example(row: Any, place: int, limits: Limits) -> Example:
     )
 
 
-def _text(value: Any, where: str, most: int) -> str | None:
+def _text(value: object, where: str, most: int) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str):
@@ -193,7 +193,7 @@ def _text(value: Any, where: str, most: int) -> str | None:
     return str(value)
 
 
-def _list(value: Any, where: str, limits: Limits) -> tuple[str, ...] | None:
+def _list(value: object, where: str, limits: Limits) -> tuple[str, ...] | None:
     if value is None:
         return None
     if not isinstance(value, list):

@@ -229,7 +229,7 @@ def _stored_line(row: Cells, dimension: str) -> str:
     return f"text: {shorten(output, _WIDE)}"
 
 
-def _is_text(cell: Any) -> bool:
+def _is_text(cell: object) -> bool:
     return cell not in (None, "") and not (isinstance(cell, float) and math.isnan(cell))
 
 
@@ -338,7 +338,7 @@ class Check:
         return plain
 
 
-def _without_nan(value: Any) -> Any:
+def _without_nan(value: object) -> Any:
     if isinstance(value, dict):
         return {key: _without_nan(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
