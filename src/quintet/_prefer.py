@@ -69,7 +69,7 @@ class Preferences:
 
 
 def prefer(
-    *systems: Any,
+    *systems: object,
     task: str | None = None,
     names: Sequence[str] | None = None,
     dims: Sequence[str] | str | None = None,

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import Any
 
 from quintet._install import install
 from quintet._secrets import masked
@@ -43,12 +42,12 @@ class QuintetError(Exception):
     def __init__(self, *arguments: object) -> None:
         super().__init__(*(masked(each) if isinstance(each, str) else each for each in arguments))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         # Python would call the class with the message alone; a pool of processes waits for ever on what that raises.
         return _again, (type(self), self.args), vars(self)
 
 
-def _again(kind: type[QuintetError], arguments: tuple[Any, ...]) -> QuintetError:
+def _again(kind: type[QuintetError], arguments: tuple[object, ...]) -> QuintetError:
     error = kind.__new__(kind, *arguments)
     error.args = arguments
     return error

@@ -7,7 +7,6 @@ import math
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
-from typing import Any
 
 from quintet._version import __version__
 from quintet.core.evidence import counted, shorten
@@ -172,7 +171,7 @@ def as_github(verdict: Verdict, file: str = "") -> str:
     return "\n".join(lines or [_command("notice", "every limit holds", title="quintet")])
 
 
-def _command(kind: str, message: str, **about: Any) -> str:
+def _command(kind: str, message: str, **about: object) -> str:
     known = ",".join(f"{key}={_escaped(str(value), ':,')}" for key, value in about.items() if value)
     return f"::{kind} {known}::{_escaped(message)}"
 

@@ -25,7 +25,7 @@ LIMITS = {
 """By a parameter's name, of any metric: beyond these nothing is measured, and some would compute for days."""
 
 
-def build(registry: Registry, text: str, /, **preset: Any) -> Metric:
+def build(registry: Registry, text: str, /, **preset: object) -> Metric:
     """A metric from its name and, after the first colon, parameters; `preset` fills those the metric has."""
     name, _, rest = text.partition(":")
     entry = registry[name]
@@ -59,7 +59,7 @@ def _refuse_beyond(key: str, value: object, where: str) -> None:
         raise InputError(f"{value!r} is out of range", where, todo)
 
 
-def build_on(registry: Registry, text: str, model: str | None, /, **preset: Any) -> tuple[Metric, bool]:
+def build_on(registry: Registry, text: str, model: str | None, /, **preset: object) -> tuple[Metric, bool]:
     """A metric on `model`, and whether it looks at one. A metric of several models cannot know which one is meant."""
     plain = build(registry, text, **preset)
     names = [field.name for field in dataclasses.fields(plain)]

@@ -195,7 +195,7 @@ def columns(rows: Sequence[Cells]) -> dict[str, Floats]:
     return {name: np.array([number(row.get(name)) for row in rows]) for name in names}
 
 
-def annotator_table(lists: Sequence[Iterable[Any]]) -> Floats:
+def annotator_table(lists: Sequence[Iterable[object]]) -> Floats:
     """(items, annotators): the k-th rating of each item in column k, short lists filled with NaN."""
     rows = [[number(value) for value in ratings] for ratings in lists]
     table = np.full((len(rows), max(map(len, rows), default=0)), np.nan)

@@ -34,12 +34,12 @@ RATIO_FROM = 64 * 2**20
 """Below so many bytes the ratio does no harm."""
 
 
-_Nested = dict[Any, Any] | list[object] | tuple[Any, ...]
+_Nested = dict[Any, Any] | list[object] | tuple[object, ...]
 
 
 def deeper_than(value: object, most: int = DEEPEST) -> bool:
     """Whether lists and objects stand in one another more than `most` deep; found without recursion."""
-    level: list[dict[Any, Any] | list[object] | tuple[Any, ...]] = (
+    level: list[dict[Any, Any] | list[object] | tuple[object, ...]] = (
         [value] if isinstance(value, dict | list | tuple) else []
     )
     for _ in range(most):

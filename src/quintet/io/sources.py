@@ -23,7 +23,7 @@ _PLURALS = {
 }  # fmt: skip
 
 
-def rows_from_python(data: Any, /, **fields: Any) -> Table:
+def rows_from_python(data: Any, /, **fields: object) -> Table:
     """A Table of `data`: a list of dicts, a dict of lists, a list of Examples, a list of outputs, a data frame.
 
     With `fields`, `data` is the list of outputs and each field a list beside it: `rows_from_python(outputs,
@@ -82,7 +82,7 @@ def _columns(data: Cells, canonical: bool = False) -> Table:
     return Table("data", _records(rows), tuple(columns), canonical=canonical)
 
 
-def _iterable(data: Iterable[Any]) -> Table:
+def _iterable(data: Iterable[object]) -> Table:
     rows = iter(data)
     first = next(rows, None)
     together = rows if first is None else chain([first], rows)
@@ -125,7 +125,7 @@ def _arrow(data: Any) -> Table:
     return Table("table", arrow_rows(reader, ""), _distinct(list(reader.schema.names)))
 
 
-def _records(rows: Iterable[Any]) -> Iterator[RowItem]:
+def _records(rows: Iterable[object]) -> Iterator[RowItem]:
     for number, given in enumerate(rows, start=1):
         row = plain(given)  # a test case, a sample: an object with fields
         if not isinstance(row, Mapping):
@@ -134,14 +134,14 @@ def _records(rows: Iterable[Any]) -> Iterator[RowItem]:
         yield Record(Position(number), {str(name): value for name, value in row.items()})
 
 
-def _example_records(rows: Iterable[Any]) -> Iterator[RowItem]:
+def _example_records(rows: Iterable[object]) -> Iterator[RowItem]:
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, Example):
             raise InputError(f"is a {type(row).__name__}, not an Example", f"row {number}", "do not mix kinds of rows")
         yield Record(Position(number), {field: getattr(row, field) for field in FIELDS})
 
 
-def _output_records(rows: Iterable[Any]) -> Iterator[RowItem]:
+def _output_records(rows: Iterable[object]) -> Iterator[RowItem]:
     for number, row in enumerate(rows, start=1):
         if isinstance(row, (Mapping, Example)):
             raise InputError(f"is a {type(row).__name__}, not a text", f"row {number}", "do not mix kinds of rows")

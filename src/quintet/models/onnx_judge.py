@@ -301,7 +301,7 @@ class OnnxJudge:
 
     def inputs(
         self, texts: Sequence[NDArray[np.int64]], past: States | None = None, side: int = 0
-    ) -> dict[str, NDArray[Any]]:
+    ) -> dict[str, NDArray[np.generic]]:
         """The graph's inputs for framed ids that fill up to one length; no word of them is in the output yet."""
         shape = (len(texts), self.filled(len(texts[0]) - 2))
         ids, mask = np.zeros(shape, np.int64), np.zeros(shape, np.int64)

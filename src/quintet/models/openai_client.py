@@ -14,7 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from quintet.core.plain import JsonObject
@@ -199,7 +198,7 @@ class Client:
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
     """A redirect would take the key and the texts to a server nobody named."""
 
-    def redirect_request(self, *_: Any, **__: Any) -> None:
+    def redirect_request(self, *_: object, **__: object) -> None:
         return None
 
 

@@ -101,7 +101,7 @@ class TopicGraph:
                 edges[i, j] = edges[j, i] = 1.0 / self.hops(a, b)
         return np.stack([self.node(word) for word in ids]), edges
 
-    def batch(self, pairs: Sequence[tuple[str, str]]) -> dict[str, NDArray[Any]]:
+    def batch(self, pairs: Sequence[tuple[str, str]]) -> dict[str, NDArray[np.generic]]:
         """Graphs of several pairs, padded: `nodes`, `edges`, `node_mask`."""
         graphs = [self.graph(context, response) for context, response in pairs]
         most = max(len(nodes) for nodes, _ in graphs)

@@ -11,14 +11,13 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from quintet._secrets import masked
 
 # One JSON object per line on standard error. Texts, ids, paths and queries of users never get here.
 
 
-def log(event: str, **facts: Any) -> None:
+def log(event: str, **facts: object) -> None:
     now = time.time()
     stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03d}Z"
     line = json.dumps({"time": stamp, "event": event, **facts}, ensure_ascii=True, default=str)
