@@ -637,6 +637,7 @@ def calibrate(
         options = Options(task, dims, metrics, columns, model, task_file, fast, None, skip_bad, cache)
         down |= {column.label for column in make_plan(options).columns if not column.about.higher_is_better}
         result = score_with(options, data)
+        on_note(f"columns: {result.read_as}")
         rows = of_result(result, labels, str(data) if isinstance(data, str | Path) else "the data")
         signatures = dict(result.signatures)
     else:

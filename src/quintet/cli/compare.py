@@ -9,7 +9,7 @@ import typer
 
 from quintet import _api as api
 from quintet import _saved
-from quintet.cli import options
+from quintet.cli import options, screen
 from quintet.core.result import Result
 from quintet.errors import InputError
 from quintet.io.score_rows import named_file, stem
@@ -64,6 +64,8 @@ def compare(
             )
             for name, path in named.items()
         }  # fmt: skip
+        for line in dict.fromkeys(one.read_as for one in systems.values()):
+            screen.say_columns(line)
     found = _saved.compare(
         systems,
         dims=options.names(dims),

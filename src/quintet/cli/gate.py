@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from quintet import _api as api
-from quintet.cli import options
+from quintet.cli import options, screen
 from quintet.cli.history import record_result, what_of
-from quintet.cli.screen import spent
 from quintet.cli.verdicts import FORMATS
 from quintet.core.options import Options
 from quintet.errors import InputError, UnknownName
@@ -142,7 +141,7 @@ def gate(
     typer.echo(FORMATS[format](verdict, file))
     for name, path in written.items():
         _put(path, FORMATS[name](verdict, file))
-    if (line := spent(model)) is not None:
+    if (line := screen.spent(model)) is not None:
         typer.echo(line, err=True)
     verdict.check()
 
@@ -174,6 +173,7 @@ def _subject(path: str, asked: Options, dims: Sequence[str], as_it_stands: bool 
         plain = asked.calibration is None or as_it_stands or is_run(path)
         return scored_file(path, dims) if plain else calibrated_subject(path, dims, str(asked.calibration))
     result = api.score_with(replace(asked, dims=None if asked.metrics else dims or None), path)
+    screen.say_columns(result.read_as)
     if asked.cache is not False:
         record_result(result, what_of(asked.task, asked.metrics), [path], asked.cache)
     return scored_now(result, path, dims)

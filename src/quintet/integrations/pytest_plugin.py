@@ -84,12 +84,13 @@ def _scored(
     from quintet import _api as api
     from quintet.core.task import find_task
 
-    chosen = find_task(task) if task else _task_of(dimensions)
+    example = _example(output, fields)
+    chosen = find_task(task) if task else _task_of(dimensions, [name for name in fields if example.has(name)])
     if not dimensions:
-        result = api.score([_example(output, fields)], chosen.name, model=model)
+        result = api.score([example], chosen.name, model=model)
         return dict(result.rows[0].scores), dict(result.signatures)
     names = {name: _spelled(name, chosen) for name in dimensions}
-    result = api.score([_example(output, fields)], chosen.name, dims=list(dict.fromkeys(names.values())), model=model)
+    result = api.score([example], chosen.name, dims=list(dict.fromkeys(names.values())), model=model)
     row = result.rows[0].scores
     return {n: row[d] for n, d in names.items()}, {n: result.signatures[d] for n, d in names.items()}
 
@@ -115,8 +116,11 @@ def _spelled(name: str, task: Task) -> str:
     return name.replace("_", "-") if name not in task.dimensions else name
 
 
-def _task_of(dimensions: Sequence[str]) -> Task:
-    """The task that has all these dimensions; several will do if they answer them in the same way."""
+def _task_of(dimensions: Sequence[str], fields: Sequence[str]) -> Task:
+    """The task that has all these dimensions; several will do if they answer them in the same way.
+
+    What needs a field that is not given is not meant: with a source alone, consistency is not a conversation's.
+    """
     from quintet.core.task import read_tasks
     from quintet.errors import InputError
 
@@ -125,6 +129,9 @@ def _task_of(dimensions: Sequence[str]) -> Task:
         rows = [task.dimensions.get(_spelled(name, task)) for name in dimensions]
         if rows and all(row is not None and row.metric for row in rows):
             able.append((task, [(row.metric, row.of, dict(row.parameters)) for row in rows if row is not None]))
+    fed = [one for one in able if all(set(one[0].dimensions[n].dimension.needs) <= set(fields)
+           for n in (_spelled(name, one[0]) for name in dimensions))]  # fmt: skip
+    able = fed or able
     asked = ", ".join(dimensions) or "every dimension"
     if not able:
         raise InputError(f"no task answers {asked}", "assert_quality", "see quintet tasks")

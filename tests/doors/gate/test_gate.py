@@ -59,8 +59,9 @@ def test_a_mean_below_its_limit_fails_with_the_worst_first(tmp_path: Path) -> No
 def test_an_unscored_file_is_scored_and_shows_evidence(tmp_path: Path) -> None:
     run = quintet("gate", EXAMPLES / "fact.jsonl", "--task", "fact", "--min", "consistency=2", cwd=tmp_path)
     assert run.returncode == 3
-    assert "weakest: " in run.stdout
+    assert "not entailed: " in run.stdout
     assert "-consistency|" in run.stdout
+    assert "columns: output=claim, source=document" in run.stderr, "a gate may fail by a wrong reading"
 
 
 def test_a_scored_file_keeps_its_evidence(tmp_path: Path) -> None:
