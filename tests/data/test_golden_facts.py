@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from itertools import combinations
 from pathlib import Path
@@ -130,6 +131,22 @@ def test_qags_ratings_from_single_votes_equal_unievals(benchmarks: Path) -> None
         np.testing.assert_array_equal(
             load(name, benchmarks).ratings["consistency"], [row["scores"]["consistency"] for row in rows]
         )
+
+
+@pytest.mark.parametrize(("part", "name", "shuffled"), [("cnndm", "qags_cnn", 192), ("xsum", "qags_xsum", 0)])
+def test_qags_as_ctc_read_it(benchmarks: Path, part: str, name: str, shuffled: int) -> None:
+    """CTC's file has the items, and the sentences of most summaries, in another order; each keeps its rating."""
+    original, theirs = (load(name, benchmarks, variant) for variant in ("original", "ctc"))
+    rows = RawFolder(benchmarks).json(f"qags/qags_{part}_ctc.json")
+    own = {row["summary"]: (row["document"], row["consistency"]) for row in rows}
+    for example, rating in zip(theirs.examples, theirs.ratings["consistency"], strict=True):
+        document, consistency = own[example.output]
+        assert example.source == document
+        assert rating == pytest.approx(consistency)
+    pairs = zip(original.examples, theirs.examples, strict=True)
+    letters = [[re.sub("[^a-z0-9]", "", e.output.lower()) for e in pair] for pair in pairs]
+    assert sum(a != b for a, b in letters) == shuffled
+    assert all(sorted(a) == sorted(b) for a, b in letters)
 
 
 def test_newsroom_markup_is_gone(benchmarks: Path) -> None:

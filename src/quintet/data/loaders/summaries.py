@@ -98,8 +98,8 @@ def _without_markup(text: str) -> str:
 #
 # The rating is the share of sentences that a majority called consistent; an annotator's is the share they said yes to.
 # Variants: `original` text; `unieval` and `ctc`, the texts that these two scored. The ratings are the same. UniEval's
-# file gives the document as the reference, too; CTC's has the sentences of most CNN/DailyMail summaries in another
-# order.
+# file gives the document as the reference, too; CTC's has its items, and the sentences of most CNN/DailyMail
+# summaries, in another order.
 
 FILES = {"qags_cnn": ("cnndm", "Bottom-Up"), "qags_xsum": ("xsum", "BART")}
 
@@ -113,7 +113,8 @@ def qags(raw: RawFolder, name: str, variant: str) -> Rated:
         texts = [(row["system_output"], row["source"]) for row in other]
     if variant == "ctc":
         other = raw.json(f"qags/qags_{part}_ctc.json")
-        texts = [(row["summary"], row["document"]) for row in other]
+        theirs = {_letters(row["summary"]): (row["summary"], row["document"]) for row in other}
+        texts = [theirs[_letters(output)] for output, _ in texts]
     examples = tuple(
         Example(
             output,
@@ -132,6 +133,11 @@ def qags(raw: RawFolder, name: str, variant: str) -> Rated:
         {"consistency": annotator_table([_share_per_worker(sentences) for sentences in judged])},
         {"consistency": "consistency"},
     )
+
+
+def _letters(text: str) -> str:
+    """The same for a text and for one with its sentences in another order."""
+    return "".join(sorted(re.sub("[^a-z0-9]", "", text.lower())))
 
 
 def _majority_share(sentences: list[JsonObject]) -> float:
