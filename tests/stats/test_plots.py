@@ -116,7 +116,7 @@ def test_without_matplotlib_one_line_says_what_to_install(monkeypatch, tmp_path)
         return real(name, *rest, **more)
 
     monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(MissingExtra, match=r"needs matplotlib.*quintet\[plot\]"):
+    with pytest.raises(MissingExtra, match=r"needs matplotlib.*\[plot\]"):
         plots.bars(RECORDS, tmp_path / "x.png")
 
 
