@@ -8,7 +8,7 @@ COPY pyproject.toml README.md LICENSE ./
 COPY src src
 COPY weights weights
 RUN python -m venv /opt/quintet \
- && /opt/quintet/bin/pip install --no-cache-dir ".[serve]" ./weights ./weights/lm
+ && /opt/quintet/bin/pip install --no-cache-dir ".[serve]" ./weights ./weights/reader ./weights/lm
 
 FROM python:3.13-slim
 COPY --from=build /opt/quintet /opt/quintet

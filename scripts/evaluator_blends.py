@@ -87,6 +87,7 @@ _READ = {
 _HELD = {
     "claims.low": ("claims", "lowest", "least supported claim, held against the {}"),
     "claims.mean": ("claims", "mean", "support of its claims by the {}"),
+    "claims.sound": ("claims", "sound", "no claim contradicted by the {}"),
     "covered": ("coverage", "covered", "what the {} says, held against the output"),
     "central": ("coverage", "central", "what matters in the {}, held against the output"),
     "fit": ("claims", "fit", "fit beside the {}"),

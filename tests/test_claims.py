@@ -9,7 +9,6 @@ from quintet.cli import main
 from quintet.core.example import Example
 from quintet.errors import InputError
 from quintet.metrics.evaluator.claims import (
-    LEAST_TRUST,
     LONGEST,
     claims_of,
     judge_claims,
@@ -103,13 +102,6 @@ def test_what_the_source_says_word_for_word(source, claim, said):
     if said:
         assert judged.reading.supported >= COPIED
         assert not judged.reading.faults.any()
-
-
-def test_a_source_read_in_parts_is_trusted_less():
-    whole, long = (source_of(f"{SOURCE} " * count, "source") for count in (1, 40))
-    assert whole.trust == 1.0
-    assert LEAST_TRUST < long.trust < 0.5
-    assert source_of(f"{SOURCE} " * 400, "source").trust == LEAST_TRUST
 
 
 def test_places_are_in_the_field_as_given():

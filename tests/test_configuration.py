@@ -31,7 +31,7 @@ def test_every_python_that_is_named_is_tested() -> None:
 
 def test_a_release_builds_every_distribution_without_a_stored_token() -> None:
     text = (ROOT / ".github" / "workflows" / "publish.yml").read_text(encoding="utf-8")
-    for folder in (".", "training", "weights", "weights/lm"):
+    for folder in (".", "training", "weights", "weights/reader", "weights/lm"):
         assert re.search(rf"--outdir dist {re.escape(folder)}$", text, re.MULTILINE), folder
     jobs = workflow("publish.yml")["jobs"]
     assert jobs["publish"]["permissions"] == {"id-token": "write"}

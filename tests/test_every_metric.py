@@ -263,6 +263,9 @@ OWN_PAIRS |= {
     "at-most": (BAD.output, GOOD.output, {}),
     "tool-calls": ('{"name": "find", "args": {"q": "x"}}', '{"name": "find", "args": {"q": "y"}}', {}),
 }
+OWN_PAIRS |= dict.fromkeys(
+    ("evaluator-claims-fact", "evaluator-claims-dialogue"), ("A flood damaged the bridge in January.", BAD.output, {})
+)
 OWN_REFERENCES = {"tool-calls": ('[{"name": "find", "args": {"q": "x"}}]',)}
 OF_THE_CONTEXTS = {"rag-context-relevance", "rag-context-precision", "rag-context-recall"}
 """These do not look at the output where there is a reference."""

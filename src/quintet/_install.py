@@ -11,6 +11,7 @@ FOLDERS = {
     "quintet-eval": ".",
     "quintet-train": "training",
     "quintet-weights": "weights",
+    "quintet-weights-reader": "weights/reader",
     "quintet-weights-lm": "weights/lm",
 }
 """Where a checkout holds each distribution."""

@@ -10,7 +10,11 @@ from quintet.errors import ModelError
 from quintet.models import catalog
 
 ROOT = Path(__file__).parents[2]
-PROJECTS = {"quintet-weights": ROOT / "weights", "quintet-weights-lm": ROOT / "weights" / "lm"}
+PROJECTS = {
+    "quintet-weights": ROOT / "weights",
+    "quintet-weights-reader": ROOT / "weights" / "reader",
+    "quintet-weights-lm": ROOT / "weights" / "lm",
+}
 
 
 @pytest.fixture
@@ -61,7 +65,9 @@ def test_installed_weights_are_found_and_checked(elsewhere) -> None:
         catalog.verify(head)
 
 
-@pytest.mark.parametrize(("name", "folder"), [("gte-small", "weights"), ("judge-lm", "weights/lm")])
+@pytest.mark.parametrize(
+    ("name", "folder"), [("gte-small", "weights"), ("reader", "weights/reader"), ("judge-lm", "weights/lm")]
+)
 def test_missing_weights_are_said_in_one_line(elsewhere, name: str, folder: str) -> None:
     with pytest.raises(ModelError) as caught:
         catalog.verify(catalog.entry(name))

@@ -1,7 +1,7 @@
 """The models quintet knows by name: where they come from, under which licence, and what their files hash to.
 
-The files are distributions of their own: quintet-weights, and quintet-weights-lm for the language model. In a checkout
-they lie in place, under models/bundled.
+The files are distributions of their own: quintet-weights, quintet-weights-reader and quintet-weights-lm, each below
+what a package index takes. In a checkout they lie in place, under models/bundled.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from quintet._install import install
 from quintet.errors import ModelError, UnknownName
 
 _HERE = Path(__file__).parent
+_DISTRIBUTIONS = {"causal-lm": "quintet-weights-lm", "reader": "quintet-weights-reader"}
+"""Of models that would make the other wheel too large, by role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class Entry:
     @property
     def distribution(self) -> str:
         """What is installed to have it."""
-        return "quintet-weights-lm" if self.role == "causal-lm" else "quintet-weights"
+        return _DISTRIBUTIONS.get(self.role, "quintet-weights")
 
     @property
     def folder(self) -> Path:

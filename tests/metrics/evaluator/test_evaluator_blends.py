@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import math
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -23,7 +24,12 @@ from quintet.runner.plan import leaves
 
 ROOT = Path(__file__).resolve().parents[3]
 NAMES = [(task, dimension) for task, dimensions in BLENDS.items() for dimension in dimensions]
-FAKES = {"model": "fake:judge", "model_lm": "fake:causal-lm", "model_words": "fake:embedder"}
+FAKES = {
+    "model": "fake:judge",
+    "model_lm": "fake:causal-lm",
+    "model_words": "fake:embedder",
+    "model_reader": "fake:reader",
+}
 GOOD = Example(
     "The council voted to repair the bridge. Work begins in May.",
     source="The town council voted on Monday to repair the old bridge. Work will begin in May.",
@@ -45,6 +51,14 @@ every = pytest.mark.parametrize(("task", "dimension"), NAMES)
 both = pytest.mark.parametrize("fast", [False, True], ids=["full", "fast"])
 
 
+def shown(metric: Evaluator, value: float) -> float:
+    """The weighted sum as a probability or percentile."""
+    if "probability" in metric.table:
+        intercept, slope = metric.table["probability"]
+        return 1.0 / (1.0 + math.exp(-intercept - slope * value))
+    return percentile(value, metric.table["levels"])
+
+
 def blend(task: str, dimension: str, fast: bool = False) -> Evaluator:
     metric = metrics[f"evaluator-{task}-{dimension}"].build(fast=fast, **FAKES)
     assert isinstance(metric, Evaluator)
@@ -59,9 +73,12 @@ def test_constants_are_sane(task: str, dimension: str, fast: bool) -> None:
     assert sum(signal.weight for signal in metric.signals) == pytest.approx(1.0)
     assert all(signal.scale > 0 for signal in metric.signals)
     assert len({signal.label for signal in metric.signals}) == len(metric.signals)
-    levels = table["levels"]
-    assert len(levels) == 21
-    assert levels == sorted(levels)
+    if "probability" in table:
+        assert len(table["probability"]) == 2
+        assert table["probability"][1] > 0
+    else:
+        assert len(table["levels"]) == 21
+        assert table["levels"] == sorted(table["levels"])
     assert table["origin"]
     assert metric.name == f"evaluator-{task}-{dimension}"
     assert [d.name for d in metric.dimensions] == [dimension]
@@ -86,7 +103,7 @@ def test_the_value_is_the_formula_on_the_page(task: str, dimension: str, fast: b
         share = signal.weight * (raw - signal.shift) / signal.scale
         assert score.parts[signal.label + ADDS] == pytest.approx(share)
         value += share
-    assert score.value == pytest.approx(percentile(value, metric.table["levels"]))
+    assert score.value == pytest.approx(shown(metric, value))
     assert not score.flags
 
 
@@ -109,7 +126,7 @@ def test_what_is_not_needed_may_be_missing_and_is_named(task: str, dimension: st
     absent = [s for s in metric.signals if any(not bare.has(f) for f in _needs(s))]
     assert [flag.split(" (")[0] for flag in score.flags] == [f"without {signal.label}" for signal in absent]
     value = sum(score.parts[s.label + ADDS] for s in metric.signals if s not in absent)
-    assert score.value == pytest.approx(percentile(value, metric.table["levels"]))
+    assert score.value == pytest.approx(shown(metric, value))
     for field in (*needs, *either[:1]):
         lacking = dataclasses.replace(bare, **{field: () if field == "references" else None})
         with pytest.raises(MissingField, match=f"row-7.*{field}"):
@@ -126,7 +143,7 @@ def _needs(signal: Signal) -> tuple[str, ...]:
 def test_no_fact_is_neutral(fast: bool) -> None:
     metric = blend("dialogue", "groundedness", fast)
     score = metric.score([dataclasses.replace(GOOD, context="_nofact\n")])[0]["groundedness"]
-    assert score.value == pytest.approx(percentile(0.0, metric.table["levels"]))
+    assert score.value == pytest.approx(shown(metric, 0.0))
     assert len(score.flags) == len(metric.signals)
     assert all(flag.endswith("(no context)") for flag in score.flags)
 

@@ -306,6 +306,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     options.add_argument("--data", type=Path, required=True)
     options.add_argument("--start", type=Path, required=True, help="folder of all-mpnet-base-v2")
     options.add_argument("--out", type=Path, required=True)
+    options.add_argument("--begin", type=Path, help="a finished run whose running mean this one begins with")
     options.add_argument("--minutes", type=float)
     options.add_argument("--threads", type=int, default=2)
     given = options.parse_args(argv)
@@ -342,6 +343,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         low = name.startswith(("words", "places", "start_norm", "distances"))
         layer = int(name.split(".")[1]) if name.startswith("layers.") else 99
         parameter.requires_grad = not low and layer >= recipe["frozen_layers"]
+    if given.begin:
+        before = torch.load(given.begin, weights_only=True)
+        reader.load_state_dict({**before["net"], **before["average"]})
     trained = [(name, one) for name, one in reader.named_parameters() if one.requires_grad]
     sets = [
         {

@@ -13,7 +13,7 @@ from quintet.core.blend import Blend, Signal
 from quintet.errors import UnknownName, UserError
 from quintet.models.open import identity
 
-_MODELS = {"judge": "model", "causal-lm": "model_lm", "embedder": "model_words"}
+_MODELS = {"judge": "model", "causal-lm": "model_lm", "embedder": "model_words", "reader": "model_reader"}
 """The parameter that names the model of a role."""
 
 
@@ -26,6 +26,7 @@ class Evaluator(Blend):
     model: str = "bundled:evaluator"
     model_lm: str = "bundled:judge-lm"
     model_words: str = "bundled:gte-small"
+    model_reader: str = "bundled:reader"
 
     paper: ClassVar[str] = "quintet"
     model_roles: ClassVar[Mapping[str, str]] = {parameter: role for role, parameter in _MODELS.items()}
@@ -40,7 +41,7 @@ class Evaluator(Blend):
 
     @property
     def signals(self) -> tuple[Signal, ...]:
-        return _with_models(super().signals, (self.model, self.model_lm, self.model_words))
+        return _with_models(super().signals, tuple(getattr(self, parameter) for parameter in _MODELS.values()))
 
     @property
     def parameters(self) -> dict[str, Any]:

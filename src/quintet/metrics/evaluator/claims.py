@@ -44,8 +44,6 @@ LEAST_WORDS = 4
 """A part of a sentence with fewer words does not stand alone as a claim."""
 LONGEST = 400
 """Characters of a claim; what is longer is halved, so that the reader sees all of it."""
-LEAST_TRUST = 0.15
-"""Of the log-odds of a claim beside a very long source, of which most was not read with it."""
 
 Beside = Literal["document", "fact", "dialogue", "record", "references", "input"]
 
@@ -160,11 +158,6 @@ class Source:
 
     def says(self, piece: Piece) -> bool:
         return not piece.shift and _key(piece.text) in self.said
-
-    @property
-    def trust(self) -> float:
-        """A verdict on a source that is read in parts says less: what decides may stand in a part that was not read."""
-        return max(LEAST_TRUST, min(1.0, BUDGET / max(1, sum(self.passages.sizes))))
 
     def passages_for(self, claims: Sequence[str], words: int = BUDGET) -> list[tuple[str, list[int]]]:
         """Contexts, each with the claims (by number) that are read with it."""
@@ -384,11 +377,11 @@ class Claims(ReaderSignal):
         cut: dict[str, int] = {}
         for source in sources_of(example, self.beside):
             *judged, whole = judge_claims(reader, source, pieces, self.words, self.again, beside=output.text)
-            values = [source.trust * one.log_odds for one in judged]
+            values = [one.log_odds for one in judged]
             found = {
                 "lowest": min(values),
                 "mean": sum(values) / len(values),
-                "sound": -max(source.trust * odds(one.reading.contradicted) for one in judged),
+                "sound": -max(odds(one.reading.contradicted) for one in judged),
                 "fit": odds(whole.reading.fit),
             }
             # Of several references the one that supports it best.

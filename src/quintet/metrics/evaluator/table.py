@@ -40,6 +40,15 @@ _READERS = {
     "reader-reference": ("reader_beside:ReferenceReader", "Means the same as the references"),
 }
 """Signals that ask the heads of the language model."""
+_HELD = {
+    "claims": ("claims:Claims", "what the output claims, held against the {}"),
+    "coverage": ("claims:Coverage", "what the {} says, held against the output"),
+}
+"""Signals of the reader, and what they are held against."""
+_SOURCES = {
+    "claims": ("document", "fact", "dialogue", "record", "references", "input"),
+    "coverage": ("document", "record", "references", "input"),
+}
 _GIVEN = ("document", "record", "history", "dialogue")
 _BESIDE = ("document", "input", "references", "fact", "turn")
 
@@ -55,6 +64,10 @@ def register(registry: Registry) -> None:
     for name, (target, summary) in _READERS.items():
         says = f"Signal of the evaluator: {_lower(summary)}, as the language model reads it"
         registry.add(f"evaluator-{name}", f"{_HERE}.{target}", says)
+    for name, (target, summary) in _HELD.items():
+        for beside in _SOURCES[name]:
+            says = f"Signal of the evaluator: {summary.format(beside)}"
+            registry.add(f"evaluator-{name}-{beside}", f"{_HERE}.{target}", says, beside=beside)
     for given in _GIVEN:
         what = {"history": "the last turns", "dialogue": "fact and turns"}.get(given, f"the {given}")
         likely = f"Signal of the evaluator: likelihood given {what}"

@@ -121,15 +121,14 @@ def _of_other_days(first: frozenset[str], second: frozenset[str]) -> bool:
 
 
 Beside = tuple[Piece, Earlier]
-_Pair = tuple[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
 class Consistency(Metric):
-    model: str = "bundled:evaluator"
+    model: str = "bundled:reader"
 
     name = "conversation-consistency"
-    model_role: ClassVar[str] = "judge"
+    model_role: ClassVar[str] = "reader"
     dimensions = (Dimension("consistency", "Does it agree with what was said before?", ("history",)),)
 
     def prepare(self) -> None:
@@ -140,16 +139,23 @@ class Consistency(Metric):
 
     def _score(self, examples: Sequence[Example]) -> list[Row]:
         beside = [list(_beside(example)) for example in examples]
-        pairs: list[_Pair] = list(dict.fromkeys((s.text, (e.text,)) for own in beside for s, e in own))
-        judged = open_model(self.model, self.model_role).judge(pairs) if pairs else []
-        chance = {pair: float(one.entailment[2]) for pair, one in zip(pairs, judged, strict=True)}
+        statements: dict[str, dict[str, None]] = {}
+        for piece, before in (pair for own in beside for pair in own):
+            statements.setdefault(before.text, {})[piece.text] = None
+        asked = [(before, tuple(texts)) for before, texts in statements.items()]
+        found = open_model(self.model, self.model_role).read(asked) if asked else []
+        chance = {
+            (text, before): reading.contradicted
+            for (before, texts), readings in zip(asked, found, strict=True)
+            for text, reading in zip(texts, readings, strict=True)
+        }
         return [{"consistency": self._one(own, chance)} for own in beside]
 
     @staticmethod
-    def _one(beside: Sequence[Beside], chance: Mapping[_Pair, float]) -> Score:
+    def _one(beside: Sequence[Beside], chance: Mapping[tuple[str, str], float]) -> Score:
         worst: dict[Piece, tuple[float, Earlier]] = {}
         for statement, before in beside:
-            value = chance[statement.text, (before.text,)]
+            value = chance[statement.text, before.text]
             if value > worst.get(statement, (-1.0, before))[0]:
                 worst[statement] = (value, before)
         spans = tuple(

@@ -83,7 +83,7 @@ _known = _Known()
 class RagMetric(EmbedderMetric):
     """What is built on whether passages support statements."""
 
-    by: str = "rag-support"
+    by: str = "evaluator-claims-document"
     """The metric that is asked, with parameters after a colon: any that needs a source."""
     of: str = ""
     """Which of its dimensions; by default the first."""
