@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+
 from quintet_train.reader import data
 from quintet_train.reader.data import ABSENT, CONTRADICTED, SUPPORTED, Claim, Group
 
@@ -56,8 +57,9 @@ def test_balance_weighs_both_labels_alike_within_a_cell() -> None:
 
 
 def test_meetings_swap_speakers_and_leave_out_what_is_quoted(tmp_path: Path) -> None:
-    talk = [[who, f"I think that {what} would make the new remote control much better."]
-            for who in ("Marketing", "Project Manager") for what in ("a light", "a soft case", "a larger button")]  # fmt: skip
+    wishes = ("a light", "a soft case", "a larger button")
+    said = [f"I think that {wish} would make the new remote control much better." for wish in wishes]
+    talk = [[who, text] for who in ("Marketing", "Project Manager") for text in said]
     asked = ["Q?", "Marketing wanted a light in the new remote control.", [["0", "5"]]]
     rows = [{"id": name, "turns": talk, "specific": [asked]} for name in ("new", "IS1003a")]
     folder = folder_of(tmp_path, "qmsum/qmsum", rows)
