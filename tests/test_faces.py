@@ -78,5 +78,8 @@ def test_the_bare_command_shows_its_help_and_a_mistake_names_the_help_of_its_com
     assert bare.returncode == 0
     assert bare.stdout == run("--help").stdout
     assert "..." not in bare.stdout.partition("Commands:")[2], "every command is told in one line"
-    mistake = run("score")
-    assert (mistake.returncode, mistake.stderr) == (2, "quintet: Missing argument 'FILE'. (see quintet score --help)\n")
+    mistake = run("explain")
+    assert (mistake.returncode, mistake.stderr) == (
+        2,
+        "quintet: Missing argument 'FILE'. (see quintet explain --help)\n",
+    )
