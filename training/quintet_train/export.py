@@ -203,7 +203,8 @@ def open_trained(folder: Path) -> Assembled:
     shape = {**table["input"], **table["shape"], "max_tokens": table["max_tokens"], "role": table["role"]}
     plain: dict[str, Any] = {key: value for key, value in shape.items() if key in known}
     plain["layers"] = tuple(plain["layers"])
-    options = {key: value for key, value in shape.items() if key not in known}
+    # [input] says how texts are read; what a recipe calls options stands in [shape].
+    options = {key: value for key, value in table["shape"].items() if key not in known}
     labels = tuple(table["labels"])
     model = Model(start=f"dir:{folder}", head=table["head"], labels=labels, options=options, **plain)
     base = bare_from_folder(folder, needed_kind(model), max(1, len(model.labels)))
