@@ -80,7 +80,10 @@ class OnnxReader:
         return tuple(reading.with_cut(cut) for reading in found) if cut else tuple(found)
 
     def _run(self, head: list[int], row: Sequence[Pieces]) -> list[Reading]:
-        ids, places, claims, starts = [], [], [], []
+        ids: list[int] = []
+        places: list[int] = []
+        claims: list[int] = []
+        starts: list[int] = []
         for number, pieces in enumerate(row, 1):
             own = pieces.ids[:CLAIM].tolist()
             starts.append(len(ids))

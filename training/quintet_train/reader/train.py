@@ -20,6 +20,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn import functional
 
+from quintet.text.sentences import sentences
 from quintet_train.evaluator.language_grid import four_bit
 from quintet_train.export_rounded import BLOCK
 from quintet_train.reader import data
@@ -246,7 +247,7 @@ def _embedded(group: Group, other: Group, rng: Random) -> Group:
     """The context among sentences of another one, so that claims are not always about all of what is read."""
     if "\n" in group.context or other.context == group.context:
         return group
-    foreign = [piece.text for piece in data.sentences(other.context, "line")]
+    foreign = [piece.text for piece in sentences(other.context, "line")]
     cut = rng.randrange(len(foreign) + 1)
     before, after = foreign[max(0, cut - 4) : cut], foreign[cut : cut + 4]
     claims = tuple(claim for claim in group.claims if "not say" not in claim.text and "not mention" not in claim.text)
@@ -398,8 +399,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             refresh(reader)  # from here the loss sees what the packed weights will say
         warm = recipe["warm"]
         factor = done() / warm if done() < warm else (1 - done()) / (1 - warm) * 0.97 + 0.03
-        for at, own in enumerate(optimizer.param_groups):
-            own["lr"] = (recipe["head_rate"] if at == 2 else recipe["rate"]) * max(0.02, factor)
+        for at, rates in enumerate(optimizer.param_groups):
+            rates["lr"] = (recipe["head_rate"] if at == 2 else recipe["rate"]) * max(0.02, factor)
         batch = next(flow)
         with torch.autocast("cpu", torch.bfloat16):
             outputs = reader(batch.ids, batch.places, batch.contexts, batch.claims)
