@@ -77,6 +77,7 @@ def scored(file: Path, plan: Plan, engine: str | None = None, cache: bool | Path
         yield from api.stream(plan, items, api.open_store(cache), executor=api.open_executor(1, engine))
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ray's own, of options that nobody here sets
 def test_ray_data_takes_the_scorer(cluster: Any, work: tuple[Path, Plan, list[Scored]]) -> None:
     import ray.data
 
