@@ -26,6 +26,9 @@ quintet explain "$here/fact.jsonl" --task fact --row 1 --fast
 step "Answers from retrieved contexts"
 quintet score "$here/rag.jsonl" --task rag --fast --out "$out/rag.jsonl"
 
+step "Claims, each with its verdict and the sentence that decides"
+quintet claims "$here/fact.jsonl" --out "$out/claims.jsonl"
+
 step "Conversations, turn by turn"
 quintet score "$here/chat.jsonl" --task conversation --fast --out "$out/turns.csv" --sessions "$out/sessions.csv"
 

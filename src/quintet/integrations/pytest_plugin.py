@@ -1,4 +1,4 @@
-"""For pytest: `assert_quality(output, source=…, consistency=0.5)` and the fixture `quality`.
+"""For pytest: `assert_quality(output, source=…, consistency=0.3)` and the fixture `quality`.
 
 pytest imports this module in every run, so nothing is imported here before a test asks for a score.
 """
@@ -51,7 +51,7 @@ class Quality:
 def assert_quality(output: str, *, task: str | None = None, model: str | None = None, **given: Any) -> None:
     """Fails unless every named dimension reaches its number.
 
-    Keywords are the fields of an example (source, context, references, history) and limits (consistency=0.5); a
+    Keywords are the fields of an example (source, context, references, history) and limits (consistency=0.3); a
     hyphen in a dimension's name is written as an underscore.
     """
     __tracebackhide__ = True
@@ -64,7 +64,7 @@ def assert_quality(output: str, *, task: str | None = None, model: str | None = 
         if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
             raise InputError(f"{name}={value!r} is neither a field nor a number", "assert_quality")
     if not limits:
-        raise InputError("no limit was given", "assert_quality", "write for example consistency=0.5")
+        raise InputError("no limit was given", "assert_quality", "write for example consistency=0.3")
     scores, signatures = _scored(output, fields, tuple(limits), task, model)
     if not all(_reaches(scores[name], least) for name, least in limits.items()):
         raise AssertionError(_report(output, fields, scores, limits, signatures))

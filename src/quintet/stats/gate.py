@@ -33,7 +33,7 @@ from quintet.stats.significance import holm, mean_interval
 
 Kind = Literal["min", "max", "max-drop", "min-share", "min-worst", "max-flag"]
 _FORMS = {
-    "min-share": "DIMENSION@VALUE=SHARE, for example consistency@0.5=95%",
+    "min-share": "DIMENSION@VALUE=SHARE, for example consistency@0.3=95%",
     "min-worst": "DIMENSION@PART=NUMBER, for example consistency@5%=0.4",
     "max-flag": "FLAG=SHARE, for example 'empty source=0' or any=10%",
 }
@@ -82,7 +82,7 @@ def _read(kind: Kind, text: str) -> Limit:
     if kind in ("min-share", "min-worst"):
         name, _, where = name.rpartition("@")
         at = _number(where)
-    form = _FORMS.get(kind, "DIMENSION=NUMBER, for example consistency=0.5")
+    form = _FORMS.get(kind, "DIMENSION=NUMBER, for example consistency=0.3")
     if (
         not equals
         or not name.strip()

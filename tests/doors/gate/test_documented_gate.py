@@ -16,7 +16,7 @@ PAGES = [
     "src/quintet/stats/gate.py",
     "src/quintet/integrations/pytest_plugin.py",
 ]
-THRESHOLD = "0.5"
+THRESHOLD = "0.3"
 
 
 def test_every_page_names_the_same_threshold() -> None:
