@@ -42,8 +42,8 @@ SURE = 7.0
 """Log-odds beyond this say the same."""
 LEAST_WORDS = 4
 """A part of a sentence with fewer words does not stand alone as a claim."""
-LONGEST = 400
-"""Characters of a claim; what is longer is halved, so that the reader sees all of it."""
+LONGEST, UNBROKEN = 400, 100
+"""Characters of a claim, and of one without a blank; what is longer is halved, so that the reader sees all of it."""
 
 Beside = Literal["document", "fact", "dialogue", "record", "references", "input"]
 
@@ -103,7 +103,7 @@ def _claims(text: str) -> Iterator[tuple[int, int]]:
 
 def _short(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Halves of what is too long, cut behind a comma or blank near the middle."""
-    if end - start <= LONGEST:
+    if end - start <= (LONGEST if " " in text[start:end] else UNBROKEN):
         yield start, end
         return
     middle, quarter = (start + end) // 2, (end - start) // 4
