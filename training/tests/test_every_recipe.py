@@ -156,7 +156,7 @@ def test_a_word_is_the_sum_of_its_subwords(trained) -> None:
             names = [made.base.encoder.tokenizer.id_to_token(piece) for piece in row.ids]
             groups: list[list[int]] = []
             for place in range(*row.first):
-                if names[place].startswith("Ġ"):
+                if names[place].startswith("Ġ") or not groups:
                     groups.append([])
                 groups[-1].append(place)
             for index, places in enumerate(groups):

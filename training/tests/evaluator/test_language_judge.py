@@ -145,7 +145,7 @@ def test_heads_learn_faster_than_the_language_model(frame: LanguageFrame) -> Non
 def test_it_learns_to_tell_supported_words_from_others(frame: LanguageFrame, tmp_path: Path) -> None:
     """Every word is right beside some grounds and wrong beside others, so it has to look."""
     made, lesson = network(frame, 64), judged(claims(600), frame, 0.15)
-    plan = Plan(max_steps=80, tokens=2048, rate=5e-3, betas=(0.9, 0.98), evaluate_every=80, keep="last", seed=0)
+    plan = Plan(max_steps=160, tokens=2048, rate=5e-3, betas=(0.9, 0.98), evaluate_every=80, keep="last", seed=0)
     assert Trainer(made, lesson, plan, tmp_path).fit().scores["con"] > 0.8
     batch = lesson.batch(sorted(lesson._held), CPU)
     with torch.no_grad():
