@@ -146,7 +146,7 @@ def test_one_poisoned_request_spares_the_others_in_its_batch() -> None:
         batcher.start()
         jobs = [batcher.submit("same", [Example(text)], lambda share: share) for text in ("a", "poison", "b")]
         answers = await asyncio.gather(*(job.answer for job in jobs), return_exceptions=True)
-        await asyncio.to_thread(batcher.stop)
+        await asyncio.to_thread(batcher.stop, 5.0)
         return list(answers)
 
     first, second, third = asyncio.run(run())
@@ -181,7 +181,7 @@ def test_who_has_an_answer_finds_it_counted() -> None:
         with pytest.raises(ValueError, match="poison"):
             await batcher.submit("same", [Example("poison")], lambda share: share).answer
         assert counted == [(1, 2)]  # what was not scored is not counted as scored
-        await asyncio.to_thread(batcher.stop)
+        await asyncio.to_thread(batcher.stop, 5.0)
 
     asyncio.run(run())
 
@@ -215,7 +215,7 @@ def test_what_could_not_be_answered_in_time_is_not_let_in_and_batches_stay_short
             except QueueFull as full:
                 waits.append(full.seconds)
         await asyncio.gather(*(job.answer for job in jobs))
-        await asyncio.to_thread(batcher.stop)
+        await asyncio.to_thread(batcher.stop, 5.0)
         return len(jobs), waits
 
     taken, waits = asyncio.run(run())
