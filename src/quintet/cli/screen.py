@@ -326,6 +326,7 @@ def spent(model: str | None) -> str | None:
     total = sum(one.cost for one in used)
     cost = f", cost {total:.4f}" if total else ""
     return (
-        f"{requests} requests ({retries} again), {known} answers from the cache, "
-        f"{read} tokens read and {written} written{cost}"
+        f"{requests} request{'s' * (requests != 1)} ({retries} again), "
+        f"{known} answer{'s' * (known != 1)} from the cache, "
+        f"{read} token{'s' * (read != 1)} read and {written} written{cost}"
     )

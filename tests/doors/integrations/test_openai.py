@@ -79,10 +79,10 @@ def test_through_the_command_line(tmp_path: Path) -> None:
                    "--min", "unieval-fact=0.5", "--model", f"openai:m@{server.url}"]  # fmt: skip
         run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert run.returncode == 3, run.stderr
-        assert "1 requests (0 again), 0 answers from the cache, 100 tokens read and 1 written\n" in run.stderr
+        assert "1 request (0 again), 0 answers from the cache, 100 tokens read and 1 written\n" in run.stderr
         command[3:9] = ["score", "in.jsonl", "--no-cache", "--metric", "unieval-fact"]
         run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-        assert "0 requests (0 again), 1 answers known" in run.stderr, run.stderr
+        assert "0 requests (0 again), 1 answer from the cache, " in run.stderr, run.stderr
 
 
 def test_answers_are_kept_on_disk() -> None:
