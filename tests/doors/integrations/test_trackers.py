@@ -48,6 +48,8 @@ def test_a_result_is_logged_to_a_run(mlflow: Any) -> None:
     assert len(json.loads(mlflow.artifacts.load_text(f"{run.info.artifact_uri}/quintet/rows.json"))["rows"]) == 2
 
 
+@pytest.mark.filterwarnings("ignore:.*Any type hint is inferred as AnyType:UserWarning")  # MLflow's own, on import
+@pytest.mark.filterwarnings("ignore:Starting with pandas version 4.0")  # pandas told by MLflow
 def test_a_scorer_for_mlflow(mlflow: Any, direct: list[float]) -> None:
     from quintet.integrations.mlflow_scorer import scorer
 
