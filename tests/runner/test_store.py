@@ -48,9 +48,11 @@ def test_a_full_disk_is_said_in_one_line_and_loses_nothing(tmp_path: Path) -> No
 
     run = subprocess.run(command(rows, store, Path("-")), capture_output=True, text=True, preexec_fn=full)
     assert run.returncode == 2
-    assert run.stderr.count("\n") == 1
-    assert "s.sqlite: the result store cannot be used" in run.stderr
-    assert "what was written before is safe" in run.stderr
+    columns, message = run.stderr.splitlines()
+    assert columns.startswith("columns: ")
+    assert message.startswith("quintet: ")
+    assert "s.sqlite: the result store cannot be used" in message
+    assert "what was written before is safe" in message
     kept = stored(store)
     assert 0 < kept < 3000
     assert kept % 512 == 0  # whole chunks of two metrics
@@ -133,7 +135,9 @@ def test_ctrl_c_with_workers_is_one_line_and_keeps_what_was_scored(tmp_path: Pat
     os.killpg(run.pid, signal.SIGINT)
     _, said = run.communicate(timeout=60)
     assert run.returncode == 130
-    assert said.count("\n") == 1
-    assert "what was scored is kept" in said
+    columns, message = said.splitlines()
+    assert columns.startswith("columns: ")
+    assert message.startswith("quintet: ")
+    assert "what was scored is kept" in message
     assert 0 < stored(store) < 40_000
     assert not out.exists()

@@ -272,8 +272,8 @@ def test_a_second_run_does_no_model_work(tmp_path: Path) -> None:
     first = quintet(*arguments, cwd=tmp_path)
     before = (tmp_path / "out.jsonl").read_bytes()
     second = quintet(*arguments, cwd=tmp_path)
-    assert "2 scores computed, 0 known" in first.stdout
-    assert "0 scores computed, 2 known" in second.stdout
+    assert "2 scores computed, 0 from the cache" in first.stdout
+    assert "0 scores computed, 2 from the cache" in second.stdout
     assert (tmp_path / "out.jsonl").read_bytes() == before
 
 
