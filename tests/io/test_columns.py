@@ -22,6 +22,8 @@ def found(names: str, task: str | None = None, explicit: str | None = None) -> d
 @pytest.mark.parametrize(
     ("dialect", "task", "names", "expected"),
     [
+        ("a context alone", "jokes", "output context",
+         {"output": "output", "source": "context", "context": "context", "contexts": "context"}),
         ("UniEval", "summarization", "system_output source reference",
          {"output": "system_output", "source": "source", "references": ("reference",)}),
         ("UniEval", "dialogue", "system_output source context",

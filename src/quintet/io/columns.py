@@ -206,8 +206,6 @@ def _asked_or_given(
         if source is not None:
             found.setdefault("question", source)
         found |= {"source": contexts, "contexts": contexts}
-        if context == contexts:
-            del found["context"]
     else:
         found.setdefault("context", contexts)
     return found
