@@ -200,8 +200,10 @@ def _open(spec: str, role: str) -> Any:
     if head and head != HALF:
         raise ModelError(f"{spec} names a head; only a judge has named heads (write {kind}:{name})")
     refuse_pickles(path, name if kind == "dir" else f"hf:{name}")
-    from quintet.models.torch_open import open_torch
-
+    try:
+        from quintet.models.torch_open import open_torch
+    except ModuleNotFoundError as error:
+        raise MissingExtra("torch", "torch", f"the model {spec}") from error
     return open_torch(path, role, identity(spec), half=head == HALF)
 
 
