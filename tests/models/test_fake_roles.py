@@ -16,6 +16,7 @@ PROTOCOLS = {
     "reader": roles.Reader,
     "masked-lm": roles.MaskedLM,
     "causal-lm": roles.CausalLM,
+    "seq2seq-lm": roles.Seq2SeqLM,
     "pair-classifier": roles.PairClassifier,
     "token-tagger": roles.TokenTagger,
     "regressor": roles.Regressor,
