@@ -19,14 +19,10 @@ PAIRS = [
 KINDS = {"bert": "Bert", "roberta": "Roberta", "albert": "Albert"}
 
 
-def spaced(kind, text):
-    return f" {text}" if kind == "roberta" and text else text
-
-
 def plain_pair(tokenizer, kind, first, second, total=POSITIONS, strategy="longest_first"):
     """Hugging Face's ids for each text, shortened one by one, in the tokenizer's own frame."""
-    a = tokenizer(spaced(kind, first), add_special_tokens=False)["input_ids"]
-    b = [] if second is None else tokenizer(spaced(kind, second), add_special_tokens=False)["input_ids"]
+    a = tokenizer(first, add_special_tokens=False)["input_ids"]
+    b = [] if second is None else tokenizer(second, add_special_tokens=False)["input_ids"]
     frame = 2 if second is None else (4 if kind == "roberta" else 3)
     while len(a) + len(b) > total - frame:
         (a if (len(a) > len(b) and strategy == "longest_first") or not b else b).pop()
@@ -58,7 +54,7 @@ def classifier(kind, tmp_path_factory):
 def test_the_frame_is_the_tokenizers_own(kind, classifier):
     _, _, tokenizer = classifier
     for first, second in PAIRS[:2]:
-        texts = [spaced(kind, t) for t in (first, second) if t is not None]
+        texts = [t for t in (first, second) if t is not None]
         assert tokenizer(*texts)["input_ids"] == plain_pair(tokenizer, kind, first, second)[0]
 
 
@@ -91,7 +87,7 @@ def test_limits_on_each_text_and_which_end_survives(kind, classifier):
     ours, _, tokenizer = classifier
     long = "the cat and the dog and the rain"
     (row,) = ours.logits([(long, long)], Limits(first=3, second=2, keep_first="end"))
-    ids = tokenizer(spaced(kind, long), add_special_tokens=False)["input_ids"]
+    ids = tokenizer(long, add_special_tokens=False)["input_ids"]
     assert row.cut == (len(ids) - 3, len(ids) - 2)
     framed = ours._framed((long, long), Limits(first=3, second=2, keep_first="end"))
     assert framed.ids[framed.first].tolist() == ids[-3:]
@@ -147,8 +143,10 @@ def plain_words(model, tokenizer, kind, first, second):
     with torch.no_grad():
         states = model.base_model(**feed(kind, ids, types)).last_hidden_state[0]
     at, rows = 1, []
-    for word in first.split():
-        size = len(tokenizer(spaced(kind, word), add_special_tokens=False)["input_ids"])
+    for index, word in enumerate(first.split()):
+        # RoBERTa's vocabulary has the blank before a word in the word; before the first there is none.
+        written = f" {word}" if kind == "roberta" and index else word
+        size = len(tokenizer(written, add_special_tokens=False)["input_ids"])
         with torch.no_grad():
             rows.append(torch.softmax(model.classifier(states[at : at + size].sum(0)), -1).numpy())
         at += size

@@ -30,16 +30,18 @@ def align_embeddings(vectors_a, vectors_b):
 
 
 def align_tags(model, tokenizer, a, b, total=512, first=255, closed=True):
-    """D: sub-words of each word summed, one linear layer, the probability of class 0. RoBERTa's frame."""
+    """D: sub-words of each word summed, one linear layer, the probability of class 0. RoBERTa's frame, and no
+    blank before the first word of either text."""
     words = straight(a).split()
-    pieces = [tokenizer(f" {word}", add_special_tokens=False)["input_ids"] for word in words]
+    led = [f" {word}" if i else word for i, word in enumerate(words)]
+    pieces = [tokenizer(word, add_special_tokens=False)["input_ids"] for word in led]
     kept, room = [], first
     for piece in pieces:
         kept.append(piece[:room])
         room -= len(kept[-1])
     kept = [piece for piece in kept if piece]
     flat = [i for piece in kept for i in piece]
-    context = tokenizer(f" {straight(b)}", add_special_tokens=False)["input_ids"]
+    context = tokenizer(straight(b), add_special_tokens=False)["input_ids"]
     ids = [0, *flat, 2, 2, *context, 2]
     if len(ids) > total:
         ids = ids[:total] if not closed else [*ids[: total - 1], 2]

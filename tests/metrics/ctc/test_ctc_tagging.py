@@ -77,7 +77,7 @@ def test_the_cut_of_package_and_paper(tiny, mode, closed):
     found = score("ctc-consistency", [e], spec, mode=mode)[0]
     expected = twin.align_tags(model, tokenizer, e.output, e.source, closed=closed)
     assert found.value == pytest.approx(twin.mean(expected), abs=1e-5)
-    ids = len(tokenizer(" " + LONG.strip().lower(), add_special_tokens=False)["input_ids"])
+    ids = len(tokenizer(LONG.strip().lower(), add_special_tokens=False)["input_ids"])
     # 255 sub-words of the candidate, then frame (4, or 3 without the last separator) and the rest up to 512.
     assert found.cut == {"output": ids - 255, "source": ids - (512 - 255 - (4 if closed else 3))}
 

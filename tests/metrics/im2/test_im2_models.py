@@ -122,7 +122,7 @@ def test_one_output_is_the_log_odds_of_coherence(folders) -> None:
 def test_masked_likelihood_of_the_response_alone(folders) -> None:
     model, tokenizer = hugging_face(*folders["lm"])
     for example, row in zip(EXAMPLES[:3], DialogueMlm(spec(folders, "lm")).score(EXAMPLES), strict=False):
-        ids = tokenizer(f" {example.output}")["input_ids"]
+        ids = tokenizer(example.output)["input_ids"]
         found = []
         for place in range(1, len(ids) - 1):
             copy = [*ids]

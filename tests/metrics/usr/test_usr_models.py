@@ -34,11 +34,6 @@ def classifier(request, tmp_path_factory):
     return f"dir:{folder}", kind, *hugging_face(folder, family)
 
 
-def led(text: str) -> str:
-    """RoBERTa's texts begin with a blank."""
-    return text if not text or text[0].isspace() else f" {text}"
-
-
 def masked_log_prob(model, tokenizer, ids: list[int], position: int) -> float:
     copy = [*ids]
     copy[position] = tokenizer.convert_tokens_to_ids("<mask>")
@@ -52,7 +47,7 @@ def test_released_mode_is_the_mean_over_the_last_ids_context_included(masked) ->
     rows = MaskedLikelihood(spec, mode="released", window=30).score(EXAMPLES)
     for example, row in zip(EXAMPLES, rows, strict=True):
         line, _, _ = masked_line(example, "released")
-        ids = tokenizer(led(line))["input_ids"][-30:]
+        ids = tokenizer(line)["input_ids"][-30:]
         twin = [masked_log_prob(model, tokenizer, ids, at) for at in range(1, len(ids) - 1)]
         assert row["likelihood"].value == pytest.approx(sum(twin) / len(twin), abs=1e-5)
 
@@ -71,12 +66,11 @@ def test_only_the_response_counts(masked, mode) -> None:
     for example, row in zip(EXAMPLES, rows, strict=True):
         line, start, end = masked_line(example, mode)
         assert line[start:end] == (example.output if mode == "quintet" else line[start:end].lower())
-        found = tokenizer(led(line), return_offsets_mapping=True)
-        shift = len(led(line)) - len(line)
+        found = tokenizer(line, return_offsets_mapping=True)
         twin = [
             masked_log_prob(model, tokenizer, found["input_ids"], at)
             for at, (_, last) in enumerate(found["offset_mapping"])
-            if start < last - shift <= end and 0 < at < len(found["input_ids"]) - 1
+            if start < last <= end and 0 < at < len(found["input_ids"]) - 1
         ]
         expected = sum(twin) if mode == "paper" else sum(twin) / len(twin)
         assert row["likelihood"].value == pytest.approx(expected, abs=1e-4)
@@ -90,8 +84,6 @@ def test_words_are_the_evidence(masked) -> None:
 
 def plain_probability(model, tokenizer, kind: str, first: str, second: str, total: int) -> float:
     """One pair, cut one id at a time from the longer text."""
-    if kind == "roberta":
-        first, second = led(first), led(second)
     a, b = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in (first, second))
     frame = 4 if kind == "roberta" else 3
     while len(a) + len(b) > total - frame:
