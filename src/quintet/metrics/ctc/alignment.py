@@ -81,7 +81,8 @@ class Alignment:
         """Units on the list of stop words as the released code looks them up: each piece by itself, even one inside a
         word ("do" in "undo" for RoBERTa, whose pieces inside a word carry no mark; BERT's "##do" is not on the list).
         Not `stripped`: " the" is not "the", so only a piece without its blank is found."""
-        units = self.pieces or [self.unit(i) for i in range(len(self.values))]
+        # As written in the output, while the released code has made its apostrophes straight before.
+        units = self.pieces or [self.unit(i).replace("’", "'") for i in range(len(self.values))]
         return np.array([is_stopword(unit) and (stripped or unit == unit.strip()) for unit in units], bool)
 
     def aggregate(self, how: Aggregate, keep: NDArray[np.bool_] | None = None) -> float:
