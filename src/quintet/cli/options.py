@@ -79,7 +79,7 @@ Model = Annotated[
 TaskFile = Annotated[
     str | None, typer.Option("--task-file", metavar="FILE", help="A TOML file with more tasks or dimensions.")
 ]
-Fast = Annotated[bool, typer.Option("--fast", help="Leave the language model out: several times faster.")]
+Fast = Annotated[bool, typer.Option("--fast", help="Leave the language model out: faster.")]
 Calibration = Annotated[
     str | None,
     typer.Option(
