@@ -24,6 +24,7 @@ from quintet.text.normalize import detokenise
 from quintet.text.sentences import sentences
 from quintet.text.tokens import words
 from quintet_train.text.claims import falsify
+from quintet_train.text.near_copies import given_to, joined, near_copy, subjects
 
 SUPPORTED, CONTRADICTED, ABSENT, UNSUPPORTED = 0, 1, 2, 3
 """UNSUPPORTED: not supported; the row does not say whether it is contradicted or absent."""
@@ -125,6 +126,12 @@ def _facts(row: dict[str, Any]) -> Iterator[Group]:
         kinds.append(near["kind"])
     claims += [Claim(text, SUPPORTED, ()) for text in row["near_true"]]
     kinds += ["true"] * len(row["near_true"])
+    rng = Random(source)
+    made = list(near_copies(rng.sample(own, min(3, len(own))), source, rng, first=len(row["pairs"])))
+    at = rng.randrange(max(1, len(own) - 1))
+    made += near_copies(own[at : at + 2], source, rng, together=True, first=99) if len(own) > 1 else ()
+    claims += made
+    kinds += ["made by rule"] * len(made)
     yield Group("written facts", "written", source, tuple(claims), tuple(kinds))
 
 
@@ -224,8 +231,24 @@ def pairs(source: Source, folder: Path) -> Iterator[Group]:
 _CUE = re.compile(r"\b(he|she|it|they|his|her|their|this|that|these|those)\b", re.IGNORECASE)
 
 
+def near_copies(own: Sequence[str], whole: str, rng: Random, together: bool = False, first: int = 0) -> Iterator[Claim]:
+    """Sentences said more briefly, in another order, or two as one; each beside itself with one thing changed."""
+    if together:
+        made = [joined(near_copy(own[0], rng, 1) or own[0], own[1], rng)]
+    else:
+        made = [near_copy(text, rng) for text in own]
+    for number, text in enumerate(made, first):
+        if text is None:
+            continue
+        yield Claim(text, SUPPORTED, (), pair=number)
+        edit = falsify(text, whole, rng, pruned=False)
+        if edit:
+            yield Claim(edit.text, CONTRADICTED, changed_words(edit.text, text), pair=number)
+
+
 def documents(source: Source, folder: Path, rng: Random) -> Iterator[Group]:
-    """Copied sentences (supported), copies with one thing changed, and copies whose sentence is taken out (absent)."""
+    """Copied and shortened sentences (supported), the same with one thing changed or said of another person, and copies
+    whose sentence is taken out (absent)."""
     before: list[str] = []
     for row in _rows(folder, source.file):
         whole = detokenise(row["document"])
@@ -236,18 +259,24 @@ def documents(source: Source, folder: Path, rng: Random) -> Iterator[Group]:
         start = rng.randrange(max(1, len(own) - size + 1))
         window = own[start : start + size]
         claims: list[Claim] = []
-        picked = rng.sample(range(len(window)), min(6, len(window)))
-        for at in picked[:2]:
-            claims.append(Claim(window[at], SUPPORTED, ()))
-        for at in picked[1:4]:
-            edit = falsify(window[at], whole, rng)
-            if edit:
-                claims.append(Claim(edit.text, CONTRADICTED, changed_words(edit.text, window[at])))
-        clear = [at for at in picked[4:] if not _CUE.search(window[at])]
+        picked = rng.sample(range(len(window)), min(7, len(window)))
+        claims.append(Claim(window[picked[0]], SUPPORTED, ()))
+        edit = falsify(window[picked[1]], whole, rng, pruned=False)
+        if edit:
+            claims.append(Claim(edit.text, CONTRADICTED, changed_words(edit.text, window[picked[1]])))
+        claims += near_copies([window[at] for at in picked[:4]], whole, rng)
+        after = picked[4]
+        if after + 1 < len(window):
+            claims += near_copies([window[after], window[after + 1]], whole, rng, together=True, first=9)
+        named = subjects(own, whole)
+        given = [(text, other) for text in window if (other := given_to(text, named, rng))]
+        for text, other in rng.sample(given, min(2, len(given))):
+            claims.append(Claim(other, UNSUPPORTED, changed_words(other, text)))
+        clear = [at for at in picked[5:] if not _CUE.search(window[at])]
         for at in clear[:1]:
             claims.append(Claim(window[at], ABSENT, None))
         taken = set(clear[:1])
-        if before:
+        if before and rng.random() < 0.5:
             claims.append(Claim(rng.choice(before), ABSENT, None))
         context = " ".join(text for at, text in enumerate(window) if at not in taken)
         yield Group(source.name, source.part, context, tuple(claims))
@@ -258,7 +287,7 @@ def documents(source: Source, folder: Path, rng: Random) -> Iterator[Group]:
             found: list[Claim] = []
             for line in summary[:3]:
                 found.append(Claim(line, SUPPORTED, ()))
-                edit = falsify(line, whole, rng)
+                edit = falsify(line, whole, rng, pruned=False)
                 if edit:
                     found.append(Claim(edit.text, CONTRADICTED, changed_words(edit.text, line)))
             yield Group("cnndm summaries", source.part, selected(whole, summary[:3]), tuple(found))
@@ -295,7 +324,10 @@ def meetings(source: Source, folder: Path, rng: Random) -> Iterator[Group]:
             claims = []
             for claim in said[:4]:
                 claims.append(Claim(claim, SUPPORTED, ()))
-                for edit in (_other_speaker(claim, speakers, rng), getattr(falsify(claim, text, rng), "text", None)):
+                for edit in (
+                    _other_speaker(claim, speakers, rng),
+                    getattr(falsify(claim, text, rng, pruned=False), "text", None),
+                ):
                     if edit:
                         claims.append(Claim(edit, CONTRADICTED, changed_words(edit, claim)))
             other = parts[(at + 1 + rng.randrange(max(1, len(parts) - 1))) % len(parts)]

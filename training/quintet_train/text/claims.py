@@ -175,13 +175,18 @@ def _walk(node: chunks.Phrase) -> list[chunks.Phrase]:
     return [node, *(inner for child in node.children for inner in _walk(child))]
 
 
-def falsify(claim: str, document: str, rng: Random, table: Mapping[str, tuple[str, ...]] = ANTONYMS) -> Edit | None:
-    """One of the four rules, in random order until one applies; None if none does."""
+def falsify(
+    claim: str, document: str, rng: Random, table: Mapping[str, tuple[str, ...]] = ANTONYMS, pruned: bool = True
+) -> Edit | None:
+    """One of the four rules, in random order until one applies; None if none does.
+
+    `pruned`: whether a modifier may fall away, as in UniEval; what is left is often true.
+    """
     rules: list[tuple[str, Callable[[], str | None]]] = [
         ("antonym", lambda: swap_antonym(claim, rng, table)),
         ("number", lambda: edit_number(claim, rng)),
         ("name", lambda: swap_name(claim, names(document), rng)),
-        ("prune", lambda: prune(claim, rng)),
+        *([("prune", lambda: prune(claim, rng))] if pruned else []),
     ]
     rng.shuffle(rules)
     for rule, change in rules:
