@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -23,6 +24,14 @@ SLOW = (
     "training/tests",
 )
 """Every fence of the documentation, browsers, load, clusters, recipes: run where they are named, and by --slow."""
+
+
+with contextlib.suppress(ImportError):
+    # A machine that is busy makes an example slow; it makes nothing wrong.
+    from hypothesis import HealthCheck, settings
+
+    settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("busy")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

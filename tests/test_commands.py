@@ -15,12 +15,10 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
 import tomllib
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
@@ -105,24 +103,24 @@ class Session:
             return
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", script], cwd=self.folder, env=self.environment, capture_output=True,
-            text=True, timeout=300,
+            text=True, timeout=1200,
         )  # fmt: skip
         assert done.returncode == 0, f"{script}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
         assert "Traceback" not in done.stderr, done.stderr[-2000:]
 
     def _serve(self, options: str) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        command = [sys.executable, "-m", "quintet", "serve", *options.split(), "--port", str(self.port)]
-        self._service = subprocess.Popen(command, cwd=self.folder, env=self.environment, stderr=subprocess.DEVNULL)
-        for _ in range(300):
-            try:
-                with urllib.request.urlopen(f"http://localhost:{self.port}/healthz", timeout=5):
-                    return
-            except OSError:
-                assert self._service.poll() is None, "the service ended"
-                time.sleep(0.1)
+        command = [sys.executable, "-m", "quintet", "serve", *options.split(), "--port", "0"]
+        log = self.folder / ".tools" / "service.log"
+        with log.open("wb") as errors:
+            self._service = subprocess.Popen(command, cwd=self.folder, env=self.environment, stderr=errors)
+        until = time.monotonic() + 300
+        while time.monotonic() < until:
+            listening = re.search(r'"listening", "url": "http://[^"]*:(\d+)"', log.read_text(encoding="utf-8"))
+            if listening:  # a connection waits at the open door until the service serves
+                self.port = int(listening[1])
+                return
+            assert self._service.poll() is None, "the service ended"
+            time.sleep(0.05)
         raise AssertionError("the service did not start")
 
     def __enter__(self) -> Session:

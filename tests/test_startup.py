@@ -13,7 +13,7 @@ HEAVY = ["numpy", "rich", "onnxruntime", "tokenizers", "msgspec", "arro3", "sacr
 
 def modules_after(code: str) -> set[str]:
     code = f"import sys\n{code}\nimport json; print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=True)
     return set(json.loads(done.stderr.splitlines()[-1]))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-def wait(driver: Any, condition: str, seconds: float = 10.0) -> None:
+def wait(driver: Any, condition: str, seconds: float = 120.0) -> None:
     from selenium.webdriver.support.ui import WebDriverWait
 
     WebDriverWait(driver, seconds, poll_frequency=0.02).until(lambda d: d.execute_script(condition), condition)

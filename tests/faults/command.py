@@ -14,7 +14,7 @@ def quintet(*arguments: str | Path, cwd: Path, **more: object) -> subprocess.Com
     environment = {**os.environ, "QUINTET_CACHE": str(cwd / "cache"), **more.pop("env", {})}  # type: ignore[dict-item]
     done = subprocess.run(
         [sys.executable, "-m", "quintet", *map(str, arguments)], cwd=cwd, capture_output=True, env=environment,
-        timeout=120, **more,  # type: ignore[call-overload]
+        timeout=600, **more,  # type: ignore[call-overload]
     )  # fmt: skip
     out, err = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
     assert "Traceback" not in err, err

@@ -33,7 +33,7 @@ def shell(line: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """The command with its streams as a shell leaves them."""
     environment = {**os.environ, "QUINTET_CACHE": str(cwd / "cache")}
     line = line.replace("quintet", f"{shlex.quote(sys.executable)} -m quintet")
-    run = subprocess.run(["sh", "-c", line], cwd=cwd, capture_output=True, text=True, env=environment, timeout=120)
+    run = subprocess.run(["sh", "-c", line], cwd=cwd, capture_output=True, text=True, env=environment, timeout=600)
     assert "Traceback" not in run.stderr, run.stderr
     assert "internal error" not in run.stderr, run.stderr
     return run

@@ -20,27 +20,38 @@ from service_process import SMALL, ServiceProcess
 
 from quintet.core.example import Example
 from quintet.core.stopping import Stopped, checkpoint
-from quintet.server.batching import Batcher, QueueFull
+from quintet.server.batching import Batcher, Job, QueueFull
 from quintet.server.settings import Limits
 
-# F1: the queue in front of the scoring thread, with a scorer that takes its time
+# F1: the queue in front of the scoring thread, with a scorer that waits until it is let on and a clock that is set by
+# hand: nothing here depends on how fast the machine is.
+
+PATIENCE = 120.0
+"""Seconds after which a test that hangs fails."""
 
 
-class Slow:
-    """Scores at so many rows a second, with a checkpoint now and then, or none where it is deaf."""
+class Held:
+    """Scores nothing before it is let on; passes checkpoints meanwhile, or none where it is deaf."""
 
-    def __init__(self, seconds: float = 0.01, deaf: bool = False) -> None:
-        self.seconds, self.deaf, self.batches = seconds, deaf, list[list[str]]()
+    def __init__(self, deaf: bool = False) -> None:
+        self.deaf, self.begun, self.let_on = deaf, threading.Event(), threading.Event()
 
     def __call__(self, choice: Hashable, examples: Sequence[Example]) -> tuple[object, list[str]]:
-        self.batches.append([example.output for example in examples])
-        for _ in examples:
-            until = time.monotonic() + self.seconds
-            while time.monotonic() < until:
-                if not self.deaf:
-                    checkpoint()
-                time.sleep(0.002)
+        self.begun.set()
+        while not self.let_on.wait(0.002):
+            if not self.deaf:
+                checkpoint()
         return None, [example.output for example in examples]
+
+    async def has_begun(self) -> None:
+        assert await asyncio.to_thread(self.begun.wait, PATIENCE)
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
 
 
 def texts(name: str, count: int) -> list[Example]:
@@ -51,20 +62,26 @@ def rows(share: object) -> object:
     return share[1]  # type: ignore[index]
 
 
+async def stopped(batcher: Batcher) -> None:
+    await asyncio.to_thread(batcher.stop, PATIENCE)
+    assert not batcher.alive
+
+
 def test_f01_a_small_request_goes_in_between_the_parts_of_a_large_one() -> None:
     async def run() -> tuple[object, object, list[str]]:
-        slow = Slow()
-        batcher = Batcher(slow, Limits(batch_seconds=0.1), lambda *_: None)
+        held = Held()
+        batcher = Batcher(held, Limits(batch_seconds=0.1), lambda *_: None, Clock())
         batcher.start()
         large = batcher.submit("a", texts("large", 60), rows)
-        await asyncio.sleep(0.05)
+        await held.has_begun()
         small = batcher.submit("b", texts("small", 1), rows)
         order = []
         for job, name in ((small, "small"), (large, "large")):
             job.answer.add_done_callback(lambda _, name=name: order.append(name))
+        held.let_on.set()
         found = await asyncio.gather(large.answer, small.answer)
         assert batcher.queued_rows == 0
-        batcher.stop(5)
+        await stopped(batcher)
         return found[0], found[1], order
 
     large, small, order = asyncio.run(run())
@@ -75,39 +92,39 @@ def test_f01_a_small_request_goes_in_between_the_parts_of_a_large_one() -> None:
 
 def test_f01_an_abandoned_request_is_given_up_and_the_next_is_served() -> None:
     async def run() -> None:
-        slow = Slow(seconds=60)
-        batcher = Batcher(slow, Limits(), lambda *_: None)
+        held = Held()
+        batcher = Batcher(held, Limits(), lambda *_: None)
         batcher.start()
         heavy = batcher.submit("a", texts("heavy", 1), rows)
-        await asyncio.sleep(0.1)
+        await held.has_begun()
+        held.begun.clear()
         heavy.abandoned.set()
         heavy.answer.cancel()
-        slow.seconds = 0.0
-        began = time.monotonic()
-        assert await batcher.submit("a", texts("next", 1), rows).answer == ["next0"]
-        assert time.monotonic() - began < 5
-        batcher.stop(5)
-        assert not batcher.alive
+        following = batcher.submit("a", texts("next", 1), rows)
+        await held.has_begun()  # the heavy one, which was never let on, has made way
+        held.let_on.set()
+        assert await following.answer == ["next0"]
+        await stopped(batcher)
 
     asyncio.run(run())
 
 
 def test_f01_stopping_tells_all_who_wait_even_where_the_thread_is_deaf() -> None:
     async def run() -> None:
-        slow = Slow(seconds=20, deaf=True)
-        batcher = Batcher(slow, Limits(request_seconds=0.2), lambda *_: None)
+        held = Held(deaf=True)
+        batcher = Batcher(held, Limits(), lambda *_: None)
         batcher.start()
         jobs = [batcher.submit(name, texts(name, 2), rows) for name in ("a", "b")]
-        assert not batcher.stuck
-        await asyncio.sleep(0.5)
-        assert batcher.stuck
-        began = time.monotonic()
-        await asyncio.to_thread(batcher.stop, 0.2)
-        assert time.monotonic() - began < 3
-        with pytest.raises(Stopped):
-            await jobs[1].answer
+        await held.has_begun()
+        await asyncio.to_thread(batcher.stop, 0.01)
+        assert batcher.alive  # and yet
+        for job in jobs:
+            with pytest.raises(Stopped):
+                await job.answer
         with pytest.raises(QueueFull):
             batcher.submit("c", texts("c", 1), rows)
+        held.let_on.set()
+        await stopped(batcher)
 
     asyncio.run(run())
 
@@ -117,18 +134,58 @@ def test_f01_readiness_is_false_while_scoring_is_stuck() -> None:
     from quintet.server.settings import Settings
 
     async def run() -> None:
-        service = Service(Settings(limits=Limits(request_seconds=0.2)))
+        service, held, clock = Service(Settings()), Held(deaf=True), Clock()
         service.warm = True
-        service._batcher = Batcher(Slow(seconds=3, deaf=True), service.limits, lambda *_: None)
-        service._batcher.start()
-        assert (await service._ready(None)).status_code == 200  # type: ignore[arg-type]
-        job = service._batcher.submit("a", texts("a", 1), rows)
-        await asyncio.sleep(0.5)
-        answer = await service._ready(None)  # type: ignore[arg-type]
-        assert (answer.status_code, b"stuck" in bytes(answer.body)) == (503, True)
+        batcher = service._batcher = Batcher(held, service.limits, lambda *_: None, clock)
+        batcher.start()
+
+        async def ready() -> tuple[int, bytes]:
+            answer = await service._ready(None)  # type: ignore[arg-type]
+            return answer.status_code, bytes(answer.body)
+
+        assert (await ready())[0] == 200
+        job = batcher.submit("a", texts("a", 1), rows)
+        await held.has_begun()
+        assert (await ready())[0] == 200
+        clock.now = service.limits.request_seconds + 1
+        status, body = await ready()
+        assert (status, b"stuck" in body) == (503, True)
+        held.let_on.set()
         await job.answer
-        assert (await service._ready(None)).status_code == 200  # type: ignore[arg-type]
-        service._batcher.stop(5)
+        assert (await ready())[0] == 200  # at once: an answer means that nothing is stuck
+        await stopped(batcher)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_f01_an_answer_comes_after_its_batch_is_over(together: bool) -> None:
+    """Also of two that share a batch, and where putting one answer into words fails."""
+
+    async def run() -> None:
+        held, clock = Held(), Clock()
+        seen = list[bool]()
+
+        class Watched(Batcher):
+            def _tell(self, job: Job, value: object, error: Exception | None) -> None:  # type: ignore[override]
+                seen.append(self.stuck)
+                Batcher._tell(job, value, error)
+
+        def broken(share: object) -> object:
+            raise ValueError("no words")
+
+        batcher = Watched(held, Limits(linger_seconds=60.0, batch_rows=2), lambda *_: None, clock)
+        batcher.start()
+        first = batcher.submit("a", texts("a", 1), broken if together else rows)
+        second = batcher.submit("a", texts("b", 1), rows)
+        await held.has_begun()
+        clock.now = 1e6
+        held.let_on.set()
+        one, two = await asyncio.gather(first.answer, second.answer, return_exceptions=True)
+        assert two == ["b0"]
+        assert isinstance(one, ValueError) if together else one == ["a0"]
+        assert seen == [False, False]
+        await stopped(batcher)
 
     asyncio.run(run())
 
@@ -148,15 +205,17 @@ def request(path: str, body: bytes, head: str = "") -> bytes:
     return lines.encode() + b"\r\n" + body
 
 
+HEAVY = {"metrics": ["usr-mlm"], "examples": [{"output": "strange words " * 6000, "history": ["a"]}] * 40}
+"""Half a million passes of a model: hours."""
+
+
 def test_f01_a_heavy_request_whose_client_leaves_does_not_stop_the_others(running: ServiceProcess) -> None:
-    heavy = json.dumps({"metrics": ["usr-mlm"], "examples": [{"output": "strange words " * 6000, "history": ["a"]}]})
+    heavy = json.dumps(HEAVY)
     client = socket.create_connection(("127.0.0.1", running.port))
     client.sendall(request("/v1/score", heavy.encode(), f"Content-Length: {len(heavy)}\r\n"))
-    time.sleep(2)
+    running.wait_until_in_flight(1)
     client.close()
-    began = time.monotonic()
-    assert running.score(SMALL, seconds=30)[0] == 200
-    assert time.monotonic() - began < 20
+    assert running.score(SMALL, seconds=PATIENCE)[0] == 200
 
 
 def test_f01_too_much_work_is_refused_before_it_begins() -> None:
@@ -171,18 +230,16 @@ def test_f01_too_much_work_is_refused_before_it_begins() -> None:
         assert service.stop() == 0
 
 
-def test_f01_a_stop_ends_within_ten_seconds_whatever_runs() -> None:
+def test_f01_a_stop_ends_soon_whatever_runs() -> None:
+    """Ten seconds are what it is given; what is checked is that it is not the hours of the work."""
+    assert Limits().stop_seconds <= 10
     service = ServiceProcess()
-    heavy = {"metrics": ["usr-mlm"], "examples": [{"output": "strange words " * 6000, "history": ["a"]}] * 40}
     answers = []
-    thread = threading.Thread(target=lambda: answers.append(service.score(heavy, seconds=60)))
+    thread = threading.Thread(target=lambda: answers.append(service.score(HEAVY, seconds=PATIENCE)))
     thread.start()
-    time.sleep(2)
-    began = time.monotonic()
-    service.process.send_signal(signal.SIGTERM)
-    assert service.process.wait(20) == 0
-    assert time.monotonic() - began < 12
-    thread.join(5)
+    service.wait_until_in_flight(1)
+    assert service.stop(PATIENCE) == 0
+    thread.join(PATIENCE)
     assert answers[0][0] == 503
     assert answers[0][1]["error"]["code"] == "stopping"
 
@@ -193,7 +250,7 @@ def test_f04_bodies_that_drip_to_any_address_do_not_hold_their_connections(runni
         client = socket.create_connection(("127.0.0.1", running.port))
         client.sendall(request(path, b"x", "Content-Length: 100000\r\n"))
         clients.append(client)
-    until = time.monotonic() + 8
+    until = time.monotonic() + PATIENCE
     held = set(clients)
     while held and time.monotonic() < until:
         for client in list(held):
@@ -249,7 +306,7 @@ def test_settings_are_read_again_at_sighup_and_faults_in_them_change_nothing(tmp
         token.write_text(secret)
         before = len(service.lines)
         service.process.send_signal(signal.SIGHUP)
-        until = time.monotonic() + 30
+        until = time.monotonic() + PATIENCE
         while time.monotonic() < until and not any(line["event"] == event for line in service.lines[before:]):
             time.sleep(0.05)
         assert any(line["event"] == event for line in service.lines[before:])

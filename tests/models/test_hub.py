@@ -34,7 +34,7 @@ def home(tmp_path):
 def run(home, spec):
     environment = {**os.environ, "HF_HOME": str(home), "HF_HUB_CACHE": str(home / "hub"), "HF_HUB_OFFLINE": "1"}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, spec], env=environment, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", PROGRAM, spec], env=environment, capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()

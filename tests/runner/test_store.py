@@ -98,7 +98,7 @@ def test_two_runs_at_once_share_a_store(tmp_path: Path) -> None:
     rows, store = write_rows(tmp_path / "in.jsonl", 600), tmp_path / "s.sqlite"
     outs = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
     runs = [subprocess.Popen(command(rows, store, out), stdout=-3, stderr=-3) for out in outs]
-    assert [run.wait(timeout=60) for run in runs] == [0, 0]
+    assert [run.wait(timeout=300) for run in runs] == [0, 0]
     assert outs[0].read_bytes() == outs[1].read_bytes()
     assert stored(store) == 1200
 
@@ -133,7 +133,7 @@ def test_ctrl_c_with_workers_is_one_line_and_keeps_what_was_scored(tmp_path: Pat
     while not stored(store) and run.poll() is None:
         time.sleep(0.05)
     os.killpg(run.pid, signal.SIGINT)
-    _, said = run.communicate(timeout=60)
+    _, said = run.communicate(timeout=300)
     assert run.returncode == 130
     columns, message = said.splitlines()
     assert columns.startswith("columns: ")

@@ -59,11 +59,18 @@ ScoreBatch = Callable[[Hashable, Sequence[Example]], tuple[object, Sequence[obje
 
 
 class Batcher:
-    def __init__(self, score: ScoreBatch, limits: Limits, on_batch: Callable[[int, int], None]) -> None:
-        self._score, self.limits, self._on_batch = score, limits, on_batch
+    def __init__(
+        self,
+        score: ScoreBatch,
+        limits: Limits,
+        on_batch: Callable[[int, int], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._score, self.limits, self._on_batch, self._clock = score, limits, on_batch, clock
         self._queue: deque[Job] = deque()
         self._changed = threading.Condition()
         self._rows = 0
+        self._under_way: Sequence[Job] = ()
         self._stopping = False
         self._given_up = False
         self._began: float | None = None
@@ -86,10 +93,10 @@ class Batcher:
             self._thread.join(1.0)
 
     def give_up(self) -> None:
-        """What runs stops at its next checkpoint, and all who wait are told."""
+        """What runs stops at its next checkpoint; all who wait are told now, however far away that is."""
         with self._changed:
             self._given_up = True
-            waiting = [*self._queue]
+            waiting = [*self._under_way, *self._queue]
             self._queue.clear()
             self._rows = 0
             self._changed.notify_all()
@@ -108,7 +115,7 @@ class Batcher:
     def stuck(self) -> bool:
         """Whether one batch has taken longer than any request may."""
         began = self._began
-        return began is not None and time.monotonic() - began > self.limits.request_seconds
+        return began is not None and self._clock() - began > self.limits.request_seconds
 
     def submit(self, choice: Hashable, examples: Sequence[Example], finish: Finish) -> Job:
         """Called in the event loop. An empty queue takes any request, a fuller one only what fits and can be answered
@@ -133,13 +140,12 @@ class Batcher:
                 return
             if not batch:
                 continue
-            began = self._began = time.monotonic()
+            began = self._clock()
             choice = batch[0][0].choice
             rows = sum(count for _, count in batch)
             self._answer(batch)
-            self._began = None
             self._put_back(job for job, _ in batch)
-            spent = (time.monotonic() - began) / max(1, rows)
+            spent = (self._clock() - began) / max(1, rows)
             if choice in self._known:  # the first of a kind opens models, which says nothing of the next
                 self._seconds_per_row += 0.2 * (spent - self._seconds_per_row)
             elif len(self._known) >= KNOWN_CHOICES:
@@ -154,9 +160,9 @@ class Batcher:
                 if self._stopping or self._given_up:
                     return None
                 self._changed.wait()
-            until = time.monotonic() + self.limits.linger_seconds
+            until = self._clock() + self.limits.linger_seconds
             while self._rows < self.limits.batch_rows and not self._stopping:
-                if not self._changed.wait(max(0.0, until - time.monotonic())):
+                if not self._changed.wait(max(0.0, until - self._clock())):
                     break
             if not self._queue:
                 return []
@@ -175,10 +181,13 @@ class Batcher:
             self._rows -= rows
             for job, count in batch:
                 job.waiting -= count
+            self._under_way = [job for job, _ in batch]
             return batch
 
     def _put_back(self, jobs: Iterable[Job]) -> None:
         """What is not yet whole goes on behind those who came meanwhile."""
+        with self._changed:
+            self._under_way = ()
         for job in jobs:
             with self._changed:
                 if job.left and not job.over and not job.abandoned.is_set() and not self._given_up:
@@ -197,26 +206,37 @@ class Batcher:
         def nobody_waits() -> bool:
             return self._given_up or all(job.abandoned.is_set() for job, _ in wanted)
 
+        self._began = self._clock()
         try:
             examples = [e for job, count in wanted for e in job.examples[len(job.found) : len(job.found) + count]]
             with stopping_when(nobody_waits):
                 shared, found = self._score(wanted[0][0].choice, examples)
-            self._on_batch(len(wanted), len(found))  # before anyone is told: who has an answer finds it counted
+            self._on_batch(len(wanted), len(found))
             done = 0
             for job, count in wanted:
                 job.found += found[done : done + count]
                 done += count
-                if not job.left:
-                    self._tell(job, job.finish((shared, job.found)), None)
+            answers = [(job, *self._finished(job, shared)) for job, _ in wanted if not job.left]
         except Exception as error:
             if len(wanted) == 1 or isinstance(error, Stopped):
-                for job, _ in wanted:
-                    self._tell(job, None, error)
+                answers = [(job, None, error) for job, _ in wanted]
+            else:
+                # One request must not spoil the others that happened to share its batch.
+                for part in wanted:
+                    self._answer([part])
                 return
-            # One request must not spoil the others that happened to share its batch.
-            for job, count in wanted:
-                if not job.over and job.left:
-                    self._answer([(job, count)])
+        finally:
+            self._began = None
+        # Told last: who has an answer finds it counted, and the service no longer stuck.
+        for job, value, fault in answers:
+            self._tell(job, value, fault)
+
+    @staticmethod
+    def _finished(job: Job, shared: object) -> tuple[object, Exception | None]:
+        try:
+            return job.finish((shared, job.found)), None
+        except Exception as error:
+            return None, error
 
     @staticmethod
     def _tell(job: Job, value: object, error: Exception | None) -> None:

@@ -155,10 +155,10 @@ def test_a_notebook_shows_the_worst_example(better: bool, word: str, shown: str)
 
 def test_a_thousand_news_articles_stay_under_five_megabytes(tmp_path: Path) -> None:
     rows = report_rows.many_rows(1000, 700, 60)
-    start = time.perf_counter()
+    start = time.process_time()
     write_report(tmp_path / "big.html", report_rows.plan(), rows)
     assert (tmp_path / "big.html").stat().st_size < 5_000_000
-    assert time.perf_counter() - start < 30
+    assert time.process_time() - start < 30
 
 
 def test_rows_without_scores_and_reports_without_rows_are_told(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ class ServiceProcess:
             if line.startswith("{"):
                 self.lines.append(json.loads(line))
 
-    def _wait_for_event(self, event: str, seconds: float = 30.0) -> dict[str, Any]:
+    def _wait_for_event(self, event: str, seconds: float = 120.0) -> dict[str, Any]:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             for line in list(self.lines):
@@ -54,7 +54,7 @@ class ServiceProcess:
         raise AssertionError(f"no event {event}: {self.raw}")
 
     def _wait_until_ready(self) -> None:
-        until = time.monotonic() + 60  # models are opened in it where --warm is given
+        until = time.monotonic() + 120  # models are opened in it where --warm is given
         while time.monotonic() < until:
             if self.ask("GET", "/readyz")[0] == 200:
                 return
@@ -62,7 +62,7 @@ class ServiceProcess:
         raise AssertionError("not ready")
 
     def ask(
-        self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None, seconds: float = 30.0
+        self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None, seconds: float = 120.0
     ) -> tuple[int, Any, Mapping[str, str]]:
         """Status, decoded body and headers; bytes and strings are sent as they are."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
@@ -83,11 +83,19 @@ class ServiceProcess:
     def score(self, body: Any, **more: Any) -> tuple[int, Any, Mapping[str, str]]:
         return self.ask("POST", "/v1/score", body, **more)
 
+    def wait_until_in_flight(self, requests: int) -> None:
+        until = time.monotonic() + 120
+        while time.monotonic() < until:
+            if f"quintet_in_flight {requests}\n" in self.ask("GET", "/metrics")[1]:
+                return
+            time.sleep(0.05)
+        raise AssertionError(f"never {requests} at once")
+
     def resident_megabytes(self) -> float:
         with open(f"/proc/{self.process.pid}/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
-    def stop(self, seconds: float = 20.0) -> int:
+    def stop(self, seconds: float = 120.0) -> int:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         code = self.process.wait(seconds)

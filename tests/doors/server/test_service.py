@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from typing import Any
 
 import pytest
@@ -217,7 +216,7 @@ def test_refuses_to_start(options: list[str], token: str | None, told: str) -> N
 
     environment = {**os.environ, "QUINTET_TOKEN": token} if token else dict(os.environ)
     command = [sys.executable, "-c", "from quintet.cli import main; main()", "serve", *options]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=30, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=False)
     assert done.returncode == 2
     assert told in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -229,7 +228,7 @@ def test_without_the_extra_one_line_says_what_to_install() -> None:
 
     code = "import sys; sys.modules['uvicorn'] = None; from quintet.cli import main; main()"
     command = [sys.executable, "-c", code, "serve", "--port", "0"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 2
     assert re.search(r"pip install '.+\[serve\]'", done.stderr)
     assert len(done.stderr.splitlines()) == 1
@@ -243,19 +242,13 @@ def test_the_command_is_cheap_to_look_at() -> None:
         "import sys; from quintet.cli import app\n"
         "print(sorted({'torch', 'onnxruntime', 'starlette', 'uvicorn', 'pandas'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.strip() == "[]"
 
 
 def test_warm_means_that_the_models_have_been_used() -> None:
     running = ServiceProcess("--warm", "fact")
     try:
-        counted = re.compile(r"quintet_batch_requests_count 1(\.0)?\s")
-        for _ in range(50):  # a batch is counted just after it was answered
-            if counted.search(running.ask("GET", "/metrics")[1]):
-                break
-            time.sleep(0.05)
-        else:
-            raise AssertionError("no batch was scored")
+        assert re.search(r"quintet_batch_requests_count 1(\.0)?\s", running.ask("GET", "/metrics")[1])
     finally:
         assert running.stop() == 0

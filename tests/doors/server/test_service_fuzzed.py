@@ -41,7 +41,7 @@ def test_requests_from_the_schema(service: ServiceProcess, schema: Any) -> None:
     @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
     @given(case=operation.as_strategy())
     def run(case: Any) -> None:
-        answer = case.call(base_url=service.url, timeout=30)
+        answer = case.call(base_url=service.url, timeout=120)
         assert answer.status_code in ALLOWED, answer.text
         if answer.status_code != 503:
             case.validate_response(answer, checks=CHECKS)

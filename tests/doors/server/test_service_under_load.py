@@ -10,11 +10,15 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from service_process import REPEATS, SMALL, ServiceProcess
 
 import quintet
+
+PATIENCE = 120.0
+"""Seconds after which a test that hangs fails; nothing here asks how fast the machine is."""
 
 
 def raw_request(body: bytes = b"", head: str = "") -> bytes:
@@ -28,7 +32,7 @@ def test_two_hundred_at_once(service: ServiceProcess) -> None:
     want = quintet.score(SMALL["examples"], metrics=SMALL["metrics"], cache=False)["gruen-redundancy"][0]
 
     def one(_: int) -> tuple[int, float]:
-        status, answer, headers = service.score(SMALL, seconds=60)
+        status, answer, headers = service.score(SMALL, seconds=PATIENCE)
         if status == 429:
             assert int(headers["retry-after"]) >= 1
             return status, 0.0
@@ -54,14 +58,22 @@ def test_two_hundred_at_once(service: ServiceProcess) -> None:
 
 
 def test_a_full_house_says_when_to_come_back() -> None:
-    running = ServiceProcess("--max-concurrent", "2", "--max-queue", "4")
-    long = {"metrics": ["gruen-redundancy"], "examples": [{"output": f"{REPEATS} " * 40}] * 4}
+    running = ServiceProcess("--max-concurrent", "2", "--body-timeout", "100")
+    body = json.dumps(SMALL).encode()
     try:
-        with ThreadPoolExecutor(12) as pool:
-            found = list(pool.map(lambda _: running.score(long, seconds=60), range(24)))
-        statuses = Counter(status for status, _, _ in found)
-        assert set(statuses) == {200, 429}
-        assert all(int(headers["retry-after"]) >= 1 for status, _, headers in found if status == 429)
+        slow = [socket.create_connection(("127.0.0.1", running.port)) for _ in range(2)]
+        for client in slow:
+            client.sendall(raw_request(body[:10], f"Content-Length: {len(body)}\r\n"))
+        running.wait_until_in_flight(2)
+        status, _, headers = running.score(SMALL)
+        assert status == 429
+        assert int(headers["retry-after"]) >= 1
+        for client in slow:
+            client.settimeout(PATIENCE)
+            client.sendall(body[10:])
+            assert client.recv(4096).startswith(b"HTTP/1.1 200")
+            client.close()
+        running.wait_until_in_flight(0)
         assert running.score(SMALL)[0] == 200
     finally:
         assert running.stop() == 0
@@ -79,22 +91,19 @@ def test_slow_half_open_and_vanishing_clients_do_not_hold_others_up(service: Ser
         gone = socket.create_connection(("127.0.0.1", service.port))
         gone.sendall(raw_request(body, f"Content-Length: {len(body)}\r\n"))
         gone.close()
-    began = time.monotonic()
     assert service.score(SMALL)[0] == 200
-    assert time.monotonic() - began < 2
-    slow.settimeout(10)
+    slow.settimeout(PATIENCE)
     assert slow.recv(4096).startswith(b"HTTP/1.1 408")
     for client in (*silent, *half):
-        client.settimeout(10)
+        client.settimeout(PATIENCE)
         assert client.recv(100) == b""
         client.close()
-    assert time.monotonic() - began < 8
     assert not [line for line in service.lines if line.get("status") == 500]
 
 
 def test_chunked_bodies_are_counted_as_they_come(service: ServiceProcess) -> None:
     client = socket.create_connection(("127.0.0.1", service.port))
-    client.settimeout(10)
+    client.settimeout(PATIENCE)
     client.sendall(raw_request(head="Transfer-Encoding: chunked\r\n"))
     piece = b"%x\r\n" % 60_000 + b" " * 60_000 + b"\r\n"
     answer = b""
@@ -116,7 +125,7 @@ def test_garbage_is_refused(service: ServiceProcess) -> None:
         b"A" * 70_000,
     ):
         client = socket.create_connection(("127.0.0.1", service.port))
-        client.settimeout(10)
+        client.settimeout(PATIENCE)
         client.sendall(garbage)
         client.shutdown(socket.SHUT_WR)
         try:
@@ -195,39 +204,46 @@ def test_what_could_not_be_answered_in_time_is_not_let_in_and_batches_stay_short
     from quintet.server.settings import Limits
 
     sizes: list[int] = []
+    now, let_on = [0.0], threading.Event()
+    let_on.set()
 
     def score(_: object, examples: Sequence[Example]) -> tuple[object, list[str]]:
+        assert let_on.wait(PATIENCE)
         sizes.append(len(examples))
-        time.sleep(0.05 * len(examples))
+        now[0] += 0.05 * len(examples)
         return None, [e.output for e in examples]
 
     async def run() -> tuple[int, list[int]]:
         limits = Limits(linger_seconds=0.01, request_seconds=1.0, batch_seconds=0.2)
-        batcher = Batcher(score, limits, lambda *_: None)
+        batcher = Batcher(score, limits, lambda *_: None, lambda: now[0])
         batcher.start()
         for _ in range(12):  # until it knows how long a row takes
             await batcher.submit("same", [Example("a")], lambda share: share).answer
         sizes.clear()
+        let_on.clear()
         jobs, waits = [], []
         for _ in range(60):
             try:
                 jobs.append(batcher.submit("same", [Example("a")], lambda share: share))
             except QueueFull as full:
                 waits.append(full.seconds)
+        let_on.set()
         await asyncio.gather(*(job.answer for job in jobs))
-        await asyncio.to_thread(batcher.stop, 5.0)
+        await asyncio.to_thread(batcher.stop, PATIENCE)
         return len(jobs), waits
 
     taken, waits = asyncio.run(run())
-    assert 15 <= taken <= 35
+    assert 21 <= taken <= 27  # a second's worth in the queue, and perhaps a batch that has left it
     assert len(waits) == 60 - taken
     assert set(waits) <= {1, 2}
-    assert max(sizes) <= 6
+    assert max(sizes) <= 5
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_stop_under_load_loses_no_accepted_request(number: signal.Signals) -> None:
-    running = ServiceProcess()
+def test_a_stop_under_load_loses_no_accepted_request(number: signal.Signals, tmp_path: Path) -> None:
+    patient = tmp_path / "limits.toml"
+    patient.write_text("stop_seconds = 100\n")  # what is not done by then would be told 503
+    running = ServiceProcess("--limits", str(patient))
     work = json.dumps({"metrics": ["gruen-redundancy"], "examples": [{"output": f"{REPEATS} " * 12}] * 2})
     results: Counter[str] = Counter()
     lock = threading.Lock()
@@ -237,8 +253,8 @@ def test_a_stop_under_load_loses_no_accepted_request(number: signal.Signals) -> 
             try:
                 status = running.score(work)[0]
                 kind = str(status)
-            except (ConnectionRefusedError, ConnectionResetError, BrokenPipeError, OSError):
-                kind = "not let in"
+            except OSError as error:
+                kind = "lost: no answer" if isinstance(error, TimeoutError) else "not let in"
             except Exception as error:  # an answer that broke off: what must not happen
                 kind = f"lost: {type(error).__name__}"
             with lock:
@@ -249,10 +265,12 @@ def test_a_stop_under_load_loses_no_accepted_request(number: signal.Signals) -> 
     threads = [threading.Thread(target=client) for _ in range(40)]
     for thread in threads:
         thread.start()
-    time.sleep(0.7)
+    until = time.monotonic() + PATIENCE
+    while results["200"] <= 20 and time.monotonic() < until:
+        time.sleep(0.01)
     running.process.send_signal(number)
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE)
     assert running.stop() == 0
     done = [line for line in running.lines if line["event"] == "request" and line["route"] == "/v1/score"]
     assert not [kind for kind in results if kind.startswith("lost")]
