@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -12,6 +11,9 @@ from quintet.text.tokens import words
 BUDGET = 260
 """Words of a passage: what the reader was trained on, and what fits its window."""
 
+REMEMBERED = 16
+"""Claims whose order of sentences is kept: one asks for it several times in a row."""
+
 
 class Passages:
     """Sentences of one text; `about` chooses among them, always in the text's order."""
@@ -19,6 +21,7 @@ class Passages:
     def __init__(self, sentences: Sequence[str]):
         self.sentences = tuple(sentences)
         self.sizes = tuple(len(sentence.split()) for sentence in self.sentences)
+        self._ranked: dict[str, list[int]] = {}
 
     @cached_property
     def _bags(self) -> tuple[frozenset[str], ...]:
@@ -26,14 +29,32 @@ class Passages:
 
     @cached_property
     def _rarity(self) -> dict[str, float]:
-        seen = Counter(word for bag in self._bags for word in bag)
-        return {word: math.log(1 + len(self._bags) / count) for word, count in seen.items()}
+        return {word: math.log(1 + len(self._bags) / len(places)) for word, places in self._places.items()}
+
+    @cached_property
+    def _places(self) -> dict[str, list[int]]:
+        """In which sentences each word stands."""
+        found: dict[str, list[int]] = {}
+        for at, bag in enumerate(self._bags):
+            for word in bag:
+                found.setdefault(word, []).append(at)
+        return found
 
     def ranked(self, claim: str) -> list[int]:
         """Sentences by the rarity of the words they share with the claim, the nearest first."""
-        own = {word.text.casefold() for word in words(claim)}
-        rarity = self._rarity
-        scores = [sum(rarity[word] for word in own & bag) / math.sqrt(6 + len(bag)) for bag in self._bags]
+        if claim not in self._ranked:
+            if len(self._ranked) >= REMEMBERED:
+                self._ranked.clear()
+            self._ranked[claim] = self._rank(claim)
+        return self._ranked[claim]
+
+    def _rank(self, claim: str) -> list[int]:
+        shared: list[list[float]] = [[] for _ in self._bags]
+        for word in {word.text.casefold() for word in words(claim)}:
+            for at in self._places.get(word, ()):
+                shared[at].append(self._rarity[word])
+        # Sums that do not depend on the order of a set: that is another in every process.
+        scores = [math.fsum(own) / math.sqrt(6 + len(bag)) for own, bag in zip(shared, self._bags, strict=True)]
         return sorted(range(len(scores)), key=lambda index: -scores[index])
 
     def chosen(self, claims: Sequence[str], budget: int = BUDGET) -> list[int]:
@@ -73,15 +94,15 @@ class Passages:
 
     @cached_property
     def centrality(self) -> tuple[float, ...]:
-        """How much of each sentence's rare words other sentences share, the largest 1."""
+        """How much of each sentence's rare words other sentences share, the largest 1: the sum over the others, of the
+        rarity of what both say by the root of the product of their lengths. A word's share is counted once for all
+        that say it, so that the time grows with the text and not with its square."""
+        scale = [1 / math.sqrt(1 + len(bag)) for bag in self._bags]
+        share = {word: math.fsum(scale[at] for at in places) for word, places in self._places.items()}
         rarity = self._rarity
-        found = []
-        for index, bag in enumerate(self._bags):
-            shared = sum(
-                sum(rarity[word] for word in bag & other) / math.sqrt((1 + len(bag)) * (1 + len(other)))
-                for at, other in enumerate(self._bags)
-                if at != index
-            )
-            found.append(shared)
+        found = [
+            own * math.fsum(rarity[word] * (share[word] - own) for word in bag if len(self._places[word]) > 1)
+            for bag, own in zip(self._bags, scale, strict=True)
+        ]
         most = max(found, default=0.0) or 1.0
         return tuple(value / most for value in found)
