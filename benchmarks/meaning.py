@@ -2,7 +2,8 @@
 
     python benchmarks/meaning.py [--data ../shared] [--metric NAME:PARAMETERS] [--rows N] [PART ...]
 
-Parts: twins (ours, no data folder needed), contrast, edits, support, words, calibration. All are validation sets,
+Parts: twins (ours, no data folder needed), contrast, edits, support, words, calibration, failures (writes the figures
+of docs/known-failures.md). All are validation sets,
 except the twins, which are held out from everything. Intervals are 95 %, by resampling documents. `--metric` asks
 another metric than the task's own (one that says how far an output is consistent with its source).
 """
@@ -94,6 +95,31 @@ def twins(ask: Asked, rows: list[Row]) -> None:
     for row, (own,) in zip(rows, right, strict=True):
         by[row["fault"]].append(own)
     print("  by fault: " + ", ".join(f"{name} {sum(own)}/{len(own)}" for name, own in sorted(by.items())))
+
+
+def failures(ask: Asked, rows: list[Row], page: Path, examples: int = 8) -> None:
+    """Writes the figures by kind of fault and the pairs ordered most wrongly into the page of known failures."""
+    values = ask([{"source": row["source"], "output": row[side]} for row in rows for side in ("true", "false")])
+    pairs = list(zip(rows, values[::2], values[1::2], strict=True))
+    by = grouped(pairs, lambda pair: pair[0]["fault"])
+    lines = ["| kind of fault | pairs in order | mean of the true | mean of the false |", "|---|---:|---:|---:|"]
+    for own in sorted(by, key=lambda own: own[0][0]["fault"]):
+        right = sum(true > false for _, true, false in own)
+        means = f"{np.mean([true for _, true, _ in own]):.2f} | {np.mean([false for _, _, false in own]):.2f}"
+        lines.append(f"| {own[0][0]['fault']} | {right} of {len(own)} | {means} |")
+    lines += ["", "The pairs ordered most wrongly, at most one of each kind:", "", "```text"]
+    shown: set[str] = set()
+    for row, true, false in sorted(pairs, key=lambda pair: pair[1] - pair[2]):
+        if true < false and row["fault"] not in shown and len(shown) < examples:
+            shown.add(row["fault"])
+            lines += [f"{row['fault']}: {row['source']}", f"  true  {true:.2f}  {row['true']}"]
+            lines += [f"  false {false:.2f}  {row['false']}", ""]
+    lines[-1:] = ["```"]
+    before, _, rest = page.read_text("utf-8").partition("<!-- failures -->\n")
+    after = rest.partition("<!-- /failures -->")[2]
+    made = "\n".join(lines)
+    page.write_text(f"{before}<!-- failures -->\n{made}\n<!-- /failures -->{after}", "utf-8")
+    print(f"failures: {page.name} written")
 
 
 def contrast(ask: Asked, rows: list[Row]) -> None:
@@ -297,6 +323,8 @@ def main() -> None:
     labelled: list[tuple[float, bool]] = []
     if "twins" in parts:
         twins(ask, read(ROOT / "benchmarks" / "twins.jsonl"))
+    if "failures" in parts:
+        failures(ask, read(ROOT / "benchmarks" / "twins.jsonl"), ROOT / "docs" / "known-failures.md")
     if "contrast" in parts:
         contrast(ask, read(folder / "contrast" / "contrast_dev.jsonl.gz"))
     if {"edits", "calibration"} & set(parts):

@@ -53,8 +53,8 @@ PICTURES = {
 
 @pytest.mark.parametrize("text", PICTURES)
 def test_emoji_are_left_out_where_they_are_not_wanted(text: str) -> None:
-    assert detokenise(text, emoji=False) == PICTURES[text]
-    traced = detokenise_with_places(text, emoji=False)
+    assert detokenise(text, marks=False) == PICTURES[text]
+    traced = detokenise_with_places(text, marks=False)
     assert traced.text == PICTURES[text]
     for place, character in enumerate(traced.text):
         assert character == " " or character in text[slice(*traced.span(place, place + 1))]

@@ -48,19 +48,20 @@ class Detokenised:
         return (self.starts[start], self.ends[end - 1]) if end > start else (0, 0)
 
 
-def detokenise(text: str, emoji: bool = True) -> str:
+def detokenise(text: str, marks: bool = True) -> str:
     """The text alone, where nobody needs the places."""
-    for step in _STEPS if emoji else _WITHOUT_EMOJI:
+    for step in _STEPS if marks else _WITHOUT_MARKS:
         edits = list(step(text))
         if edits:
             text = _apply(text, edits)
     return text
 
 
-def detokenise_with_places(text: str, emoji: bool = True) -> Detokenised:
-    """`emoji`: whether they stay; no model of ours knows what they say."""
+def detokenise_with_places(text: str, marks: bool = True) -> Detokenised:
+    """`marks`: whether emoji and the marks of lists, headings and emphasis stay; no model of ours knows what they
+    say."""
     starts, ends = list(range(len(text))), list(range(1, len(text) + 1))
-    for step in _STEPS if emoji else _WITHOUT_EMOJI:
+    for step in _STEPS if marks else _WITHOUT_MARKS:
         edits = list(step(text))
         if edits:
             starts, ends = _moved(text, edits, starts, ends)
@@ -201,4 +202,22 @@ _STEPS: tuple[Step, ...] = (
     _replace(r" +([,.;:!?%)\]])", r"\1"),
     _replace(r"([(\[$#]) +", r"\1"),
 )
-_WITHOUT_EMOJI: tuple[Step, ...] = (_replace(EMOJI, " "), *_STEPS)
+_NUMBERED = re.compile(r"^[^\S\n]*\(?\d{1,2}[.)][^\S\n]+(?=\S)", re.MULTILINE)
+
+
+def _without_numbers(text: str) -> list[Edit]:
+    """List numbers, where there are at least two: one alone may open a sentence."""
+    found = list(_NUMBERED.finditer(text))
+    return [(match.start(), match.end(), "") for match in found] if len(found) > 1 else []
+
+
+_WITHOUT_MARKS: tuple[Step, ...] = (
+    # A heading announces what follows.
+    _replace(r"^[^\S\n]*#{1,6}[^\S\n]+(\S[^\n]*?)[ :]*$", r"\1:", re.MULTILINE),
+    _replace(r"^[^\S\n]*\*\*(\S[^*\n]*?)[ :]*\*\*[ :]*$", r"\1:", re.MULTILINE),
+    _replace(r"^[^\S\n]*(?:[-*+\u2022\u2023\u25e6\u25aa\u25cf\u2013\u2014\u00b7>])[^\S\n]+(?=\S)", "", re.MULTILINE),
+    _without_numbers,
+    _replace(r"(\*\*|__)(?=[^\s*_])([^*_\n]+)(?<=\S)\1", r"\2"),
+    _replace(EMOJI, " "),
+    *_STEPS,
+)

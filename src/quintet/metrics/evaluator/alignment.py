@@ -65,7 +65,7 @@ def _whole_word(text: TokenVectors, piece: int) -> tuple[int, int]:
 
 def plain_back(text: str, offset: int = 0) -> Back:
     """For a text that was only put into plain form; `offset`: where it begins in its field."""
-    places = memory.once(("places", text), lambda: detokenise_with_places(text, emoji=False))
+    places = memory.once(("places", text), lambda: detokenise_with_places(text, marks=False))
 
     def back(start: int, end: int) -> tuple[int, int]:
         first, last = places.span(start, end)
@@ -82,7 +82,7 @@ def document_back(text: str) -> Back:
 def _document_back(text: str) -> Back:
     begins, pieces, at, offset = [], [], 0, 0
     for line in text.split("\n"):
-        places = detokenise_with_places(line, emoji=False)
+        places = detokenise_with_places(line, marks=False)
         for piece in sentences(places.text, "line"):
             begins.append(at)
             pieces.append((offset, places, piece.start))

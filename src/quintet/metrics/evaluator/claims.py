@@ -25,6 +25,7 @@ from quintet.metrics.evaluator.reading import (
     memory,
     read_output,
     read_plain,
+    read_sentences,
     turns_of,
     weighted_mean,
 )
@@ -33,7 +34,6 @@ from quintet.models.open import identity, open_model
 from quintet.models.roles import Reader, Reading
 from quintet.text.detokenise import detokenise_with_places
 from quintet.text.passages import BUDGET, Passages
-from quintet.text.sentences import sentences
 from quintet.text.tokens import words
 
 TOGETHER = 3
@@ -65,6 +65,14 @@ _OPENERS = frozenset(
 )
 _SPEAKER = re.compile(r"^(?:[A-Z]|[Uu]ser|[Aa]ssistant|[Ss]peaker ?\w|[Aa]gent ?\w?): ")
 _PRONOUN = re.compile(r"^(He|She|His|Her)\b(?= \w|['’](?:s|ll|d)\b)")
+_NO_CLAIM = re.compile(
+    r"(?:sure|certainly|of course|absolutely|hello|hi|thanks|thank you)\b[^.:?]{0,30}[.!,]"
+    r"|(?:(?:sure|certainly|of course|okay)[,!.]? )?(?:here(?:'s| is| are)|below (?:is|are))\b[^.]{0,100}:"
+    r"|[^.!?\n]{1,60}:|(?:i )?hope (?:this|that) helps\b.*|(?:please )?(?:let me know|feel free)\b.*"
+    r"|(?:would|do|shall|should|can|may) (?:you (?:want|like|need)|i)\b.*\?",
+    re.IGNORECASE,
+)
+"""Courtesies, announcements and headings say nothing that a source could support."""
 _NOT_SAID = re.compile(
     r"\b(?:if|unless|whether|until|had|would|could|may|might|said|says|say|claim(?:s|ed)?|argue[sd]?|think|thinks|thought"
     r"|believe[sd]?|alleg\w+|den(?:y|ies|ied)|according|told|hope[sd]?|suggest\w*|not|no|never|\w+n['’]t)\b",
@@ -85,10 +93,12 @@ class Piece:
 
 
 def claims_of(output: Output) -> tuple[Piece, ...]:
-    """Sentences, cut where a clause stands alone; a pronoun at the start is replaced by the name it can only mean."""
+    """Sentences, cut where a clause stands alone; a pronoun at the start is replaced by the name it can only mean.
+    Courtesies around an answer and headings are left out."""
     found: list[Piece] = []
     names: list[str] = []
-    for sentence in output.sentences:
+    claiming = [sentence for sentence in output.sentences if not _NO_CLAIM.fullmatch(sentence.text)]
+    for sentence in claiming or output.sentences:
         for start, end in _claims(sentence.text):
             text = sentence.text[start:end]
             found.append(_with_name(text, sentence.start + start, sentence.start + end, names))
@@ -194,8 +204,8 @@ def source_of(text: str, field: str, ends: str = "", begins: int = 0) -> Source:
 
 
 def _source_of(text: str, field: str, ends: str, begins: int) -> Source:
-    read = detokenise_with_places(text, emoji=False)
-    pieces = sentences(read.text, "line")
+    read = detokenise_with_places(text, marks=False)
+    pieces = list(read_sentences(text, read))
     spans = (read.span(piece.start, piece.end) for piece in pieces)
     places = tuple((begins + start, begins + end) for start, end in spans)
     return Source(Passages([piece.text for piece in pieces]), places, field, ends)

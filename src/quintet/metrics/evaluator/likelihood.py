@@ -141,7 +141,7 @@ class GivenSignal(LanguageSignal):
 
 @dataclass(frozen=True)
 class Likelihood(GivenSignal):
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     """Of kept scores; 3 has the chance."""
 
     @property

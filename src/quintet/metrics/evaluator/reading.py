@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeVar
 
 from quintet.core.example import Example
@@ -66,9 +69,36 @@ def read_output(text: str) -> Output:
 
 
 def _read_output(text: str) -> Output:
-    places = detokenise_with_places(text, emoji=False)
+    places = detokenise_with_places(text, marks=False)
     plain = places.text or _NOTHING_LEFT
-    return Output(plain, places, tuple(sentences(plain, "line")) or (Piece(plain, 0, len(plain)),))
+    return Output(plain, places, tuple(read_sentences(text, places)) or (Piece(plain, 0, len(plain)),))
+
+
+_BREAK = re.compile(r"\s*\n\s*")
+_LIST_MARK = re.compile(
+    r"[-*+\u2022\u2023\u25e6\u25aa\u25cf\u2013\u2014\u00b7>#]+[ \t]|\(?\d{1,2}[.)][ \t]|[\w .'-]{1,30}: "
+)
+_WRAPPED = 60
+"""Characters of a line that may have been broken for want of room."""
+
+
+def _begins(text: str, broken: re.Match[str]) -> bool:
+    """Whether a line break ends a sentence. One that stands in the middle of running text does not."""
+    if broken.group().count("\n") > 1 or broken.end() == len(text):
+        return True
+    if text[broken.end()].islower():
+        return False
+    line = text[text.rfind("\n", 0, broken.start()) + 1 : broken.start()]
+    return len(line) < _WRAPPED or line[-1:] in ".!?:;\"')" or bool(_LIST_MARK.match(text, broken.end()))
+
+
+def read_sentences(text: str, read: Detokenised) -> Iterator[Piece]:
+    """Sentences of what was made of `text`; items of a list and lines of a talk are their own."""
+    cuts = [broken.end() for broken in _BREAK.finditer(text) if _begins(text, broken)]
+    begins = [0, *(bisect_left(read.starts, cut) for cut in cuts), len(read.text)]
+    for start, end in pairwise(begins):
+        for piece in sentences(read.text[start:end], "line"):
+            yield Piece(piece.text, start + piece.start, start + piece.end)
 
 
 def read_document(text: str) -> tuple[str, ...]:
@@ -77,12 +107,12 @@ def read_document(text: str) -> tuple[str, ...]:
 
 
 def _read_document(text: str) -> tuple[str, ...]:
-    lines = (detokenise(line, emoji=False) for line in text.split("\n"))
+    lines = (detokenise(line, marks=False) for line in text.split("\n"))
     return tuple(piece.text for line in lines for piece in sentences(line, "line"))
 
 
 def read_plain(text: str) -> str:
-    return memory.once(("plain", text), lambda: detokenise(text, emoji=False))
+    return memory.once(("plain", text), lambda: detokenise(text, marks=False))
 
 
 def fact_of(example: Example) -> str:

@@ -41,7 +41,7 @@ class EvaluatorSignal(Metric):
     """One ingredient of the evaluator's blends, to be had on its own as well."""
 
     paper: ClassVar[str] = "quintet"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     """2: the door tells opening from closing quotes and joins endings that stand as tokens."""
 
     @property
