@@ -182,7 +182,7 @@ def joined(first: str, second: str, rng: Random) -> str | None:
 
 _SUBJECT = re.compile(
     rf"^(?:Mr |Mrs |Ms |Dr )?(?P<name>{_NAMED.pattern}) "
-    rf"(?={_FINITE.pattern[:-3]}|\w{{3,}}s)\b(?! of\b))"
+    rf"(?={_FINITE.pattern[:-3]}|[a-z]{{3,}}s)\b(?! of\b))"
 )
 
 
