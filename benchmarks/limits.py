@@ -74,7 +74,7 @@ class Counted:
     def __init__(self) -> None:
         self.work: Counter[str] = Counter()
         self.subwords: Counter[str] = Counter()
-        judge, grounds = onnx_judge.OnnxJudge._run, onnx_judge.OnnxJudge._run_grounds
+        judge, grounds = onnx_judge.OnnxJudge._run, onnx_judge.OnnxJudge._run_contexts
         embedder, language = onnx_backend.OnnxEmbedder._run, onnx_lm.OnnxCausalLM._run
 
         def judged(model: Any, rows: Any, past: Any) -> Any:
@@ -97,7 +97,7 @@ class Counted:
             return language(model, wanted, ids, past, rows, targets)
 
         onnx_judge.OnnxJudge._run = judged  # type: ignore[method-assign]
-        onnx_judge.OnnxJudge._run_grounds = grounded  # type: ignore[method-assign]
+        onnx_judge.OnnxJudge._run_contexts = grounded  # type: ignore[method-assign]
         onnx_backend.OnnxEmbedder._run = embedded  # type: ignore[method-assign]
         onnx_lm.OnnxCausalLM._run = read  # type: ignore[method-assign]
 

@@ -24,6 +24,7 @@ import numpy as np
 from quintet.core.blend_text import blend_toml
 from quintet.core.example import Example
 from quintet.data.benchmark import load
+from quintet.metrics.fitting import RatedSet, fit_two_levels
 from quintet.metrics.im2.classifiers import (
     DialogueMlm,
     RightOrder,
@@ -33,7 +34,6 @@ from quintet.metrics.im2.classifiers import (
     ValidUtterance,
 )
 from quintet.metrics.im2.diversity import DistN
-from quintet.metrics.im2.fitting import RatedSet, fit_two_levels
 from quintet.metrics.im2.inputs import CATEGORIES, route
 from quintet.models import adapters as pooled_head
 from quintet.models.memo import forget_all
@@ -125,7 +125,7 @@ def features_of(examples: Sequence[Example], model: str) -> dict[str, Floats]:
         "im2-ies5": [(e.output, (e.history or ("",))[-1:]) for e in examples],
     }
     return {
-        name: np.stack([one.pooled for one in judge.judge(own, bool(judge.together))]) for name, own in pairs.items()
+        name: np.stack([one.pooled for one in judge.score(own, joint=bool(judge.joint))]) for name, own in pairs.items()
     }
 
 

@@ -20,7 +20,7 @@ from quintet.core.blend import read_table
 from quintet.core.blend_text import blend_toml
 from quintet.core.example import Example
 from quintet.data.benchmark import load
-from quintet.metrics.usr.fitting import constants_of
+from quintet.metrics.fitting import constants_of
 from quintet.metrics.usr.likelihood import MaskedLikelihood
 from quintet.metrics.usr.retrieval import DialogueRetrieval, FactRetrieval
 from quintet.text.sentences import sentences

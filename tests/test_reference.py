@@ -28,3 +28,13 @@ def test_the_prose_can_be_read_in_an_evening() -> None:
             words[page.name] = sum(bool(re.search("[A-Za-z]{2}", word)) for word in text.split())
     longest = sorted(words.items(), key=lambda item: -item[1])[:10]
     assert sum(words.values()) <= 20_000, f"{sum(words.values())} words; the longest pages: {longest}"
+
+
+def test_the_notebook_stays_a_notebook() -> None:
+    """Every word and figure of research/ but for the tables that a script writes."""
+    pages = (ROOT / "research").rglob("*.md")
+    words = {
+        str(page.relative_to(ROOT)): len(WRITTEN_BY_SCRIPTS.sub("", page.read_text(encoding="utf-8")).split())
+        for page in pages
+    }
+    assert sum(words.values()) <= 5_000, words

@@ -123,7 +123,7 @@ def test_f11_passes_of_masked_likelihood_grow_with_windows(monkeypatch: pytest.M
 
     def passes(text: str) -> tuple[int, int]:
         model = Counting(subwords, "counting", 512, 1024)
-        found = model.log_probs([text])[0]
+        found = model.log_probs([(None, text)])[0]
         assert (found.log_probs == -1.0).all()  # every sub-word was asked for once and answered
         return model.passes, len(found.log_probs)
 

@@ -191,7 +191,7 @@ def test_f16_addresses(tmp_path: Path, url: str) -> None:
      + "0" * 400 + "}]}}]}"],
 )  # fmt: skip
 def test_f16_a_hostile_server(body: str) -> None:
-    from quintet.models.openai_backend import OpenAIYesNo
+    from quintet.models.openai_backend import OpenAIModel
     from quintet.models.openai_client import Settings
 
     class Answer(http.server.BaseHTTPRequestHandler):
@@ -208,9 +208,9 @@ def test_f16_a_hostile_server(body: str) -> None:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}/v1"
     try:
-        model = OpenAIYesNo("m", url, "m", Settings(tries=1, keep=False, price_in=1.0))
+        model = OpenAIModel("m", url, "m", Settings(tries=1, keep=False, price_in=1.0))
         with contextlib.suppress(ModelError):  # or it makes sense of it
-            assert 0.0 <= model.probabilities([["question: q", "output: a"]])[0].value <= 1.0
+            assert 0.0 <= model.answers([["question: q", "output: a"]])[0].value <= 1.0
     finally:
         server.shutdown()
 

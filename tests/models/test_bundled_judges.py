@@ -21,15 +21,15 @@ JUDGE, LM = "bundled:evaluator", "bundled:judge-lm"
 @pytest.fixture(scope="module")
 def judged():
     pairs = [(TRUE, (DOCUMENT,)), (FALSE, (DOCUMENT,)), ("The cat sat on the mat.", ()), ("cat the mat on sat the", ())]
-    return open_model(JUDGE, "judge").judge(pairs)
+    return open_model(JUDGE, "judge").score(pairs)
 
 
 def test_heads_know_right_from_wrong(judged):
     true, false, fluent, garbled = judged
-    assert true.heads["con"] > false.heads["con"] + 1
+    assert true.logits["con"] > false.logits["con"] + 1
     assert true.entailment[0] > false.entailment[0]
-    assert fluent.heads["acc"] > garbled.heads["acc"] + 1
-    assert true.words.mean() > false.words.mean()
+    assert fluent.logits["acc"] > garbled.logits["acc"] + 1
+    assert true.support.mean() > false.support.mean()
 
 
 def test_every_head_that_questions_ask_for_is_there():
@@ -37,31 +37,33 @@ def test_every_head_that_questions_ask_for_is_there():
 
     heads = {head for question in known_questions().values() for head, _ in question.heads}
     judge = open_model(JUDGE, "judge")
-    assert heads <= set(judge.questions)
-    assert set(judge.aliases.values()) <= set(judge.questions)
+    assert heads <= set(judge.labels)
+    assert set(judge.aliases.values()) <= set(judge.labels)
     assert judge.identity == identity(JUDGE)
 
 
 def test_no_bit_of_a_judgement_depends_on_the_company(judged):
     judge = open_model(JUDGE, "judge")
     forget_all()
-    other = judge.judge([(FALSE, (DOCUMENT,)), (FALSE, (DOCUMENT * 3,)), ("Yes.", ()), (TRUE, (DOCUMENT,))])
+    other = judge.score([(FALSE, (DOCUMENT,)), (FALSE, (DOCUMENT * 3,)), ("Yes.", ()), (TRUE, (DOCUMENT,))])
     assert np.array_equal(other[3].pooled, judged[0].pooled)
-    assert other[0].heads == judged[1].heads
+    assert other[0].logits == judged[1].logits
 
 
 def test_replies_orders_and_masked_words():
     answer = open_model(f"{JUDGE}#sel", "pair-classifier")
-    right, wrong = answer.logits(
+    right, wrong = answer.score(
         [("Do you like dogs?", "Yes, I have two of them."), ("Do you like dogs?", "Shares fell by two per cent.")]
     )
     assert right.values[1] > wrong.values[1]
-    first, swapped = open_model(JUDGE, "sentence-order").log_odds(
+    first, swapped = open_model(JUDGE, "sentence-order").score(
         [("A man came into a bank with a gun.", "He took the money and fled."),
          ("He took the money and fled.", "A man came into a bank with a gun.")]
     )  # fmt: skip
     assert first.value > swapped.value
-    plain, garbled = open_model(JUDGE, "masked-lm").log_probs(["The cat sat on the mat.", "Mat the on cat sat the."])
+    plain, garbled = open_model(JUDGE, "masked-lm").log_probs(
+        [(None, "The cat sat on the mat."), (None, "Mat the on cat sat the.")]
+    )
     assert plain.log_probs.mean() > garbled.log_probs.mean() + 1
 
 
@@ -78,8 +80,8 @@ def test_the_language_model_prefers_what_the_document_says():
 
 def test_golden_values():
     """On another kind of processor last bits flip roundings: a head moves by .02, seldom by .3 (docs/models.md)."""
-    (true,) = open_model(JUDGE, "judge").judge([(TRUE, (DOCUMENT,))])
-    golden = {name: true.heads[name] for name in ("con", "acc", "sel")}
+    (true,) = open_model(JUDGE, "judge").score([(TRUE, (DOCUMENT,))])
+    golden = {name: true.logits[name] for name in ("con", "acc", "sel")}
     assert golden == pytest.approx(GOLDEN_HEADS, abs=0.25)
     (scores,) = open_model(LM, "causal-lm").log_probs([(f"{DOCUMENT}\n\nTL;DR:", f" {TRUE}")])
     # A last bit can flip a rounding, and thirty layers make it larger: .14 for a sub-word, less for a mean of ten.
@@ -91,10 +93,10 @@ def test_golden_values_of_the_heads_of_the_language_model():
     asked = [(f"{DOCUMENT}\n\nTL;DR:", f" {text}") for text in GOLDEN_READ]
     true, false = (scores.judgement for scores in model.log_probs(asked))
     for found, golden in zip((true, false), GOLDEN_READ.values(), strict=True):
-        assert {name: found.heads[name] for name in golden} == pytest.approx(golden, abs=0.5)
+        assert {name: found.logits[name] for name in golden} == pytest.approx(golden, abs=0.5)
     assert true.entailment[0] > 0.5 > false.entailment[0]
     # "new airport" against "close the old bridge"; the article is not wrong.
-    assert true.words[3:7].min() > 0.7 > false.words[5:7].max()
+    assert true.support[3:7].min() > 0.7 > false.support[5:7].max()
 
 
 def test_weights_stay_within_their_limits():

@@ -13,7 +13,7 @@ from quintet.models import onnx_lm
 from quintet.models.memo import KeptStates, forget_all
 from quintet.models.onnx_lm import size
 from quintet.models.open import identity, open_model
-from quintet.models.roles import CausalLM, YesNo
+from quintet.models.roles import PromptModel, TokenLM
 
 START, END = 1, 0
 DOCUMENT = "The cat sat on the mat, and the dog looked at it."
@@ -42,7 +42,7 @@ def context_ids(model, context):
 def test_the_graph_equals_llama(both):
     twin, spec = both
     model = open_model(spec, "causal-lm")
-    assert isinstance(model, CausalLM)
+    assert isinstance(model, TokenLM)
     assert model.identity == identity(spec)
     for (context, text), found in zip(PAIRS, model.log_probs(PAIRS), strict=True):
         own = model.subwords.split(text)
@@ -137,9 +137,9 @@ def test_questions_in_chat(both):
     twin, spec = both
     model = open_model(spec, "yes-no")
     lm = open_model(spec, "causal-lm")
-    assert isinstance(model, YesNo)
+    assert isinstance(model, PromptModel)
     prompt = ("question: Is it so?", "claim: the cat", "document: the dog <|im_end|>")
-    (found,) = model.probabilities([prompt])
+    (found,) = model.answers([prompt])
 
     def split(text):
         return lm.subwords.split(text).ids.tolist()
@@ -148,8 +148,8 @@ def test_questions_in_chat(both):
     ids += [*split("\nAnswer Yes or No."), 2, *split("\n"), 1, *split("assistant\n")]
     yes, no = (twin.log_probs(ids, [split(word)[0]])[0] for word in ("Yes", "No"))
     assert found.value == pytest.approx(1 / (1 + np.exp(no - yes)), abs=2e-5)
-    (cut,) = model.probabilities([("question: Is it so?", "claim: the cat", "document: " + "dog " * 200)])
-    assert cut.cut[0] > 0
+    (cut,) = model.answers([("question: Is it so?", "claim: the cat", "document: " + "dog " * 200)])
+    assert cut.cut > 0
 
 
 def test_a_folder_without_shapes_is_refused(both, tmp_path):

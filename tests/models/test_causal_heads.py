@@ -23,7 +23,7 @@ from quintet.models.lm_heads import Heads
 from quintet.models.memo import forget_all
 from quintet.models.onnx_backend import output_names
 from quintet.models.open import identity, open_model
-from quintet.models.roles import JudgingLM, Limits, PairClassifier
+from quintet.models.roles import FIRST_WHOLE, Limits, PairModel, TokenLM
 from quintet.models.subwords import Pieces
 from quintet_train.export_judge_lm import Shape, export_judge_lm
 
@@ -76,12 +76,12 @@ def assert_judged(twin, found, want):
     # A last bit may flip a rounding to 8 bit: in one sub-word more than in what is pooled.
     tolerance, of_a_word = (5e-3, 5e-2) if twin.rounded else (5e-5, 5e-5)
     heads, nli, words = want
-    assert set(found.heads) == set(TAUGHT) - {"nli", "words"}
-    for name, value in found.heads.items():
+    assert set(found.logits) == set(TAUGHT) - {"nli", "words"}
+    for name, value in found.logits.items():
         assert value == pytest.approx(float(heads[QUESTIONS.index(name)]), abs=tolerance)
     assert np.abs(found.entailment - torch.softmax(torch.tensor(nli), 0).numpy()).max() < tolerance
-    assert found.words.shape == words.shape
-    assert len(words) == 0 or np.abs(found.words - torch.sigmoid(torch.tensor(words)).numpy()).max() < of_a_word
+    assert found.support.shape == words.shape
+    assert len(words) == 0 or np.abs(found.support - torch.sigmoid(torch.tensor(words)).numpy()).max() < of_a_word
     assert len(found.pooled) == 0
 
 
@@ -89,15 +89,15 @@ def same(left, right):
     a, b = left.judgement, right.judgement
     return (
         np.array_equal(left.log_probs, right.log_probs)
-        and a.heads == b.heads
+        and a.logits == b.logits
         and np.array_equal(a.entailment, b.entailment)
-        and np.array_equal(a.words, b.words)
+        and np.array_equal(a.support, b.support)
         and a.cut == b.cut
     )
 
 
 def test_heads_equal_torch(both, model):
-    assert isinstance(model, JudgingLM)
+    assert isinstance(model, TokenLM)
     assert model.taught == TAUGHT
     for (context, text), found in zip(PAIRS, model.log_probs(PAIRS), strict=True):
         own = model.subwords.split(text)
@@ -191,7 +191,7 @@ def test_a_text_in_pieces_is_pooled_whole(both, model):
         own = [*ids[at : at + step], *([line_break(model)] if at + step >= len(ids) else [])]
         states.append(both[0].states([*before, *own])[len(before) :])
     (found,) = model.log_probs([("Yes", text)])
-    assert len(found.judgement.words) == len(ids)
+    assert len(found.judgement.support) == len(ids)
     assert_judged(both[0], found.judgement, both[0].judged_from(torch.cat(states)))
 
 
@@ -262,7 +262,7 @@ def test_heads_are_plain_sums_whatever_stands_beside(both):
     heads = Heads.of(folder, describe(folder))
     states = np.random.default_rng(1).normal(size=(40, 64)).astype(np.float32)
     none = np.zeros(0, np.int32)
-    long, short = (heads.judge(Pieces(none, none, none), states[:n], 0).words for n in (40, 7))
+    long, short = (heads.judge(Pieces(none, none, none), states[:n], 0).support for n in (40, 7))
     assert np.array_equal(long[:6], short)
 
 
@@ -288,7 +288,7 @@ def test_the_reader_says_what_the_heads_say(both, model):
     example = Example(LONG.strip(), source=DOCUMENT, id="e")
     (row,) = metrics["evaluator-reader"].build(model=both[1]).score([example])
     (read,) = model.log_probs([(f"{DOCUMENT}\n\nTL;DR:", f" {LONG.strip()}")])
-    assert row["consistency"].value == read.judgement.heads["con"]
+    assert row["consistency"].value == read.judgement.logits["con"]
     assert row["entailment"].value == float(read.judgement.entailment[0])
     words, end = [], 0
     for word in ("cat", "day", "long", "dog", "looked", "cat"):
@@ -296,7 +296,7 @@ def test_the_reader_says_what_the_heads_say(both, model):
         end = start + len(word)
         # Marks are pieces by themselves; a piece may begin with the blank before its word.
         inside = (read.ends > start) & (read.starts < end)
-        words.append(float(read.judgement.words[inside].mean()))
+        words.append(float(read.judgement.support[inside].mean()))
     assert row["words"].value == pytest.approx(float(np.mean(words)), abs=1e-6)
 
 
@@ -311,21 +311,20 @@ def test_heads_fill_the_roles_of_a_judge(both, model):
     heads, nli, words = read_after(both, model, DOCUMENT, text)
     con = float(heads[QUESTIONS.index("con")])
     classifier = open_model(f"{both[1]}#con", "pair-classifier")
-    assert isinstance(classifier, PairClassifier)
+    assert isinstance(classifier, PairModel)
     assert classifier.identity == identity(f"{both[1]}#con")
-    ((found,), (turned,)) = classifier.logits([(DOCUMENT, text)]), classifier.logits([(text, DOCUMENT)], order="ba")
+    (found,) = classifier.score([(DOCUMENT, text)])
     assert found.values.tolist() == pytest.approx([0.0, con], abs=tolerance)
-    assert np.array_equal(found.values, turned.values)
-    (value,) = open_model(f"{both[1]}#con", "regressor").values([(DOCUMENT, text)])
+    (value,) = open_model(f"{both[1]}#con", "regressor").score([(DOCUMENT, text)])
     assert value.value == pytest.approx(1 / (1 + np.exp(-con)), abs=tolerance)
-    (entailed,) = open_model(f"{both[1]}#nli", "pair-classifier").logits([(DOCUMENT, text)])
+    (entailed,) = open_model(f"{both[1]}#nli", "pair-classifier").score([(DOCUMENT, text)])
     assert np.exp(entailed.values) == pytest.approx(torch.softmax(torch.tensor(nli), 0).numpy(), abs=tolerance)
-    (tagged,) = open_model(both[1], "token-tagger").tag([(text, DOCUMENT)])
+    (tagged,) = open_model(both[1], "token-tagger").score([(text, DOCUMENT)], FIRST_WHOLE)
     assert [text[a:b] for a, b in zip(tagged.starts, tagged.ends, strict=True)] == text.split()
     # A blank by itself belongs to the word after it.
     share = 1 / (1 + np.exp(-words[model.subwords.split(f" {text}").starts < len(" A")]))
-    assert tagged.probabilities[0] == pytest.approx([share.mean(), 1 - share.mean()], abs=10 * tolerance)
-    (alone,) = classifier.logits([(text, None)])
+    assert tagged.support[0] == pytest.approx(share.mean(), abs=10 * tolerance)
+    (alone,) = classifier.score([(text, None)])
     assert float(alone.values[1]) == pytest.approx(
         float(read_after(both, model, "", text)[0][QUESTIONS.index("con")]), abs=tolerance
     )
@@ -334,10 +333,10 @@ def test_heads_fill_the_roles_of_a_judge(both, model):
 def test_limits_of_a_role_are_kept_and_said(both, model):
     long = "the cat sat on the mat " * 60
     classifier = open_model(f"{both[1]}#nli", "pair-classifier")
-    (found,) = classifier.logits([(long, long)])
+    (found,) = classifier.score([(long, long)])
     assert min(found.cut) > 0
     assert np.isfinite(found.values).all()
-    (kept,) = classifier.logits([(long, "the dog")], Limits(first=5, keep_first="end"))
+    (kept,) = classifier.score([(long, "the dog")], Limits(first=5, keep_first="end"))
     ids = model.subwords.split(long.strip()).ids
     assert kept.cut == (len(ids) - 5, 0)
     want = both[0].judged(

@@ -8,6 +8,7 @@ from tiny_models import build, hugging_face, torch, transformers
 from quintet.errors import ModelError
 from quintet.models.convert import convert
 from quintet.models.open import open_model
+from quintet.models.roles import FIRST_WHOLE
 
 PAIR = ("The cat sat on the mat.", "A dog barked at the old house.")
 
@@ -42,7 +43,9 @@ def test_ctc_d(tmp_path, kind, prefix, inner, wrapped):
     done = convert(str(file), tmp_path / "out", base)
     assert done.architecture == family
     ours, expected = open_model(f"dir:{tmp_path / 'out'}", "token-tagger"), open_model(f"dir:{base}", "token-tagger")
-    assert ours.tag([PAIR])[0].probabilities == pytest.approx(expected.tag([PAIR])[0].probabilities, abs=1e-6)
+    assert ours.score([PAIR], FIRST_WHOLE)[0].support == pytest.approx(
+        expected.score([PAIR], FIRST_WHOLE)[0].support, abs=1e-6
+    )
 
 
 def test_ctc_r(tmp_path):
@@ -53,7 +56,7 @@ def test_ctc_r(tmp_path):
     torch.save(original, file)
     convert(str(file), tmp_path / "out", base)
     ours, expected = open_model(f"dir:{tmp_path / 'out'}", "regressor"), open_model(f"dir:{base}", "regressor")
-    assert ours.values([PAIR])[0].value == pytest.approx(expected.values([PAIR])[0].value, abs=1e-6)
+    assert ours.score([PAIR])[0].value == pytest.approx(expected.score([PAIR])[0].value, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -76,9 +79,10 @@ def test_usr_folders_with_old_settings_and_vocabulary_files(tmp_path, family, ro
     assert done.architecture == family
     ours, expected = open_model(f"dir:{tmp_path / 'out'}", role), open_model(f"dir:{base}", role)
     if role == "masked-lm":
-        assert ours.log_probs(PAIR)[0].log_probs == pytest.approx(expected.log_probs(PAIR)[0].log_probs, abs=1e-6)
+        found, wanted = (model.log_probs([(None, PAIR[0])])[0].log_probs for model in (ours, expected))
+        assert found == pytest.approx(wanted, abs=1e-6)
     else:
-        assert ours.logits([PAIR])[0].values == pytest.approx(expected.logits([PAIR])[0].values, abs=1e-6)
+        assert ours.score([PAIR])[0].values == pytest.approx(expected.score([PAIR])[0].values, abs=1e-6)
 
 
 def test_gruen_cola_folder_with_vocab_txt(tmp_path):
@@ -91,7 +95,7 @@ def test_gruen_cola_folder_with_vocab_txt(tmp_path):
     (old / "vocab.txt").write_text("\n".join(sorted(vocabulary, key=vocabulary.get)) + "\n")
     convert(str(old), tmp_path / "out")
     ours, expected = (open_model(f"dir:{f}", "pair-classifier") for f in (tmp_path / "out", base))
-    one, two = ours.logits([(PAIR[0], None)])[0], expected.logits([(PAIR[0], None)])[0]
+    one, two = ours.score([(PAIR[0], None)])[0], expected.score([(PAIR[0], None)])[0]
     assert one.values == pytest.approx(two.values, abs=1e-6)
 
 
@@ -105,7 +109,7 @@ def test_unieval_t5(tmp_path):
     convert(str(old), tmp_path / "out")
     ours, expected = (open_model(f"dir:{f}", "yes-no") for f in (tmp_path / "out", base))
     prompt = ("question: Is this claim consistent?", "claim: the cat sat")
-    assert ours.probabilities([prompt])[0].value == pytest.approx(expected.probabilities([prompt])[0].value, abs=1e-6)
+    assert ours.answers([prompt])[0].value == pytest.approx(expected.answers([prompt])[0].value, abs=1e-6)
 
 
 @pytest.fixture

@@ -43,7 +43,7 @@ def test_the_converted_folder_answers_as_the_tensors_say(tmp_path, layers):
         vector = encoder(**given).last_hidden_state.max(dim=1).values[0]
         for name, _ in layers:
             vector = state[f"{name}.weight"] @ vector + state[f"{name}.bias"]
-    (found,) = model.logits([PAIR])
+    (found,) = model.score([PAIR])
     assert found.values == pytest.approx(vector.numpy(), abs=1e-3)
     assert np.isfinite(found.values).all()
 
@@ -57,7 +57,7 @@ def test_the_vocabulary_layer_of_d_mlm_answers_as_its_tensors_say(tmp_path):
     done = convert(str(tmp_path / "last.ckpt"), tmp_path / "out", base)
     assert done.architecture == "Bert with a plain vocabulary layer"
     assert not done.dropped
-    (found,) = open_model(f"dir:{tmp_path / 'out'}", "masked-lm").log_probs([PAIR[1]])
+    (found,) = open_model(f"dir:{tmp_path / 'out'}", "masked-lm").log_probs([(None, PAIR[1])])
     tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
     encoder = transformers.AutoModel.from_pretrained(base).eval()
     ids = tokenizer(PAIR[1], return_tensors="pt")["input_ids"]

@@ -12,7 +12,7 @@ from quintet.errors import ModelError
 from quintet.models import adapters as pooled_head
 from quintet.models.memo import forget_all
 from quintet.models.open import identity, open_model
-from quintet.models.roles import Judge, Limits
+from quintet.models.roles import FIRST_WHOLE, Limits, Masking, PairModel
 
 PAIRS = [
     ("The cat sat on the mat.", ("A dog barked at the old house while the rain fell.",)),
@@ -50,15 +50,15 @@ def sigmoid(x):
 def test_the_graph_equals_the_plain_twin(both, as_one):
     twin, spec = both
     judge = open_model(spec, "judge")
-    assert isinstance(judge, Judge)
-    assert judge.questions == QUESTIONS
-    assert judge.together == set(TOGETHER)
+    assert isinstance(judge, PairModel)
+    assert judge.labels == QUESTIONS
+    assert judge.joint == set(TOGETHER)
     assert judge.identity == identity(spec)
-    for pair, found in zip(PAIRS, judge.judge(PAIRS, as_one), strict=True):
+    for pair, found in zip(PAIRS, judge.score(PAIRS, joint=as_one), strict=True):
         heads, nli, words, pooled = twin.judged(*framed(judge, *pair), as_one)
-        assert np.abs(np.array(list(found.heads.values())) - heads.numpy()).max() < 3e-5
+        assert np.abs(np.array(list(found.logits.values())) - heads.numpy()).max() < 3e-5
         assert np.abs(found.entailment - softmax(nli.numpy())).max() < 1e-5
-        assert np.abs(found.words - sigmoid(words.numpy())).max(initial=0) < 1e-5
+        assert np.abs(found.support - sigmoid(words.numpy())).max(initial=0) < 1e-5
         assert np.abs(found.pooled - pooled.numpy()).max() < 1e-5
         assert found.cut == (0, 0)
 
@@ -67,16 +67,16 @@ def test_the_graph_equals_the_plain_twin(both, as_one):
 def test_no_bit_depends_on_the_company(both, as_one):
     judge = open_model(both[1], "judge")
     forget_all()
-    crowd = judge.judge(PAIRS * 3, as_one)
+    crowd = judge.score(PAIRS * 3, joint=as_one)
     forget_all()
-    backwards = judge.judge(PAIRS[::-1], as_one)[::-1]
+    backwards = judge.score(PAIRS[::-1], joint=as_one)[::-1]
     for pair, one, other in zip(PAIRS, crowd, backwards, strict=False):
         forget_all()
-        (alone,) = judge.judge([pair], as_one)
+        (alone,) = judge.score([pair], joint=as_one)
         for found in (one, other):
-            assert found.heads == alone.heads
+            assert found.logits == alone.logits
             assert np.array_equal(found.pooled, alone.pooled)
-            assert np.array_equal(found.words, alone.words)
+            assert np.array_equal(found.support, alone.support)
             assert np.array_equal(found.entailment, alone.entailment)
 
 
@@ -84,13 +84,13 @@ def test_equal_inputs_are_judged_once(both):
     judge = open_model(both[1], "judge")
     forget_all()
     before = judge.passes
-    judge.judge(PAIRS + PAIRS)
-    open_model(f"{both[1]}#con", "pair-classifier").logits([(PAIRS[0][1][0], PAIRS[0][0])])
-    open_model(both[1], "token-tagger").tag([(PAIRS[0][0], PAIRS[0][1][0])])
+    judge.score(PAIRS + PAIRS)
+    open_model(f"{both[1]}#con", "pair-classifier").score([(PAIRS[0][1][0], PAIRS[0][0])])
+    open_model(both[1], "token-tagger").score([(PAIRS[0][0], PAIRS[0][1][0])], FIRST_WHOLE)
     assert judge.passes - before == len(PAIRS)
     for _ in range(2):
-        judge.judge(PAIRS[:2], together=True)
-        open_model(f"{both[1]}#sel", "pair-classifier").logits([(PAIRS[0][1][0], PAIRS[0][0])])
+        judge.score(PAIRS[:2], joint=True)
+        open_model(f"{both[1]}#sel", "pair-classifier").score([(PAIRS[0][1][0], PAIRS[0][0])])
     # Read as one, the first is another text; the second has no grounds and is the same.
     assert judge.passes - before == len(PAIRS) + 1
 
@@ -99,39 +99,39 @@ def test_grounds_are_read_once_for_all_outputs(both):
     judge = open_model(both[1], "judge")
     forget_all()
     grounds, before = ("A dog barked at the old house.",), judge.contexts_read
-    first = judge.judge([("the cat", grounds), ("a dog and the rain", grounds), ("Yes", ()), ("the cat", ("a", "b"))])
-    (later,) = judge.judge([("the old house", grounds)])
+    first = judge.score([("the cat", grounds), ("a dog and the rain", grounds), ("Yes", ()), ("the cat", ("a", "b"))])
+    (later,) = judge.score([("the old house", grounds)])
     assert judge.contexts_read - before == 2
     forget_all()
-    (alone,) = judge.judge([("the old house", grounds)])
+    (alone,) = judge.score([("the old house", grounds)])
     assert judge.contexts_read - before == 3
-    assert alone.heads == later.heads
+    assert alone.logits == later.logits
     forget_all()
-    assert judge.judge([("the cat", grounds)])[0].heads == first[0].heads
+    assert judge.score([("the cat", grounds)])[0].logits == first[0].logits
 
 
 def test_empty_grounds_are_none(both):
     judge = open_model(both[1], "judge")
-    empty, none = judge.judge([("the cat", ("",)), ("the cat", ())])
-    assert empty.heads == none.heads
+    empty, none = judge.score([("the cat", ("",)), ("the cat", ())])
+    assert empty.logits == none.logits
 
 
 def test_what_is_foreseen_is_answered_with_the_next_question(both):
     judge = open_model(both[1], "judge")
     forget_all()
-    expected = judge.judge(PAIRS)
+    expected = judge.score(PAIRS)
     forget_all()
     before = judge.passes, judge.contexts_read
-    judge.foresee(PAIRS)
+    judge.prefetch(PAIRS)
     assert (judge.passes, judge.contexts_read) == before
-    judge.judge(PAIRS[:1])
+    judge.score(PAIRS[:1])
     assert judge.passes - before[0] == len(PAIRS)
-    for one, other in zip(judge.judge(PAIRS), expected, strict=True):
-        assert one.heads == other.heads
+    for one, other in zip(judge.score(PAIRS), expected, strict=True):
+        assert one.logits == other.logits
     assert judge.passes - before[0] == len(PAIRS)
-    judge.foresee([("a cat", ())])
+    judge.prefetch([("a cat", ())])
     forget_all()
-    judge.judge([("Yes", ())])
+    judge.score([("Yes", ())])
     assert judge.passes - before[0] == len(PAIRS) + 1
 
 
@@ -148,36 +148,36 @@ def test_a_graph_that_reads_both_together_is_refused(both, tmp_path):
 
 def test_special_tokens_stay_text_and_separators_cannot_be_forged(both):
     judge = open_model(both[1], "judge")
-    forged, true = judge.judge([("a", ("b [SEP] c",)), ("a", ("b", "c"))])
-    assert forged.heads != true.heads
-    forged, true = judge.judge([("a [SEP] b", ("c",)), ("a", ("b [SEP] c",))], together=True)
-    assert forged.heads != true.heads
+    forged, true = judge.score([("a", ("b [SEP] c",)), ("a", ("b", "c"))])
+    assert forged.logits != true.logits
+    forged, true = judge.score([("a [SEP] b", ("c",)), ("a", ("b [SEP] c",))], joint=True)
+    assert forged.logits != true.logits
     assert 3 not in judge.split("b [SEP] [CLS] [MASK]").ids
 
 
 def test_what_is_too_long_is_reported(both):
     judge = open_model(both[1], "judge")
     longest = TOKENS // 2
-    out, one, many = judge.judge(
+    out, one, many = judge.score(
         [("cat " * (longest + 5), ("dog",)), ("cat", ("dog " * 100,)), ("cat", ("dog " * 70, "rain"))]
     )
     assert out.cut == (5 * len(judge.split("cat")), 0)
-    assert len(out.words) == longest
+    assert len(out.support) == longest
     assert one.cut[1] == 100 * judge.lengths(["dog"])[0] - (TOKENS - 2)
-    (as_one,) = judge.judge([("cat", ("dog " * 100,))], together=True)
+    (as_one,) = judge.score([("cat", ("dog " * 100,))], joint=True)
     assert as_one.cut[1] == one.cut[1] + judge.lengths(["cat"])[0] + 1
     # Of several grounds the last ones stay.
-    (kept,) = judge.judge([("cat", ("dog " * 70, "house"))])
+    (kept,) = judge.score([("cat", ("dog " * 70, "house"))])
     assert many.cut[1] > 0
-    assert kept.heads != many.heads
+    assert kept.logits != many.logits
 
 
 def test_masked_words_equal_the_twin(both):
     twin, spec = both
     model = open_model(spec, "masked-lm")
     texts = ["The cat sat.", "Yes", "", "a dog barked at the old house"]
-    each = model.log_probs(texts)
-    plain = model.log_probs(texts, "none", specials=True)
+    each = model.log_probs([(None, text) for text in texts])
+    plain = model.log_probs([(None, text) for text in texts], Masking("none", specials=True))
     subwords = open_model(spec, "judge").subwords
     for text, masked, shown in zip(texts, each, plain, strict=True):
         ids = [2, *subwords.split(text).ids.tolist(), 3]
@@ -187,38 +187,36 @@ def test_masked_words_equal_the_twin(both):
         assert [float(v) for v in shown.log_probs] == pytest.approx(
             [float(twin.masked(ids, place)[own]) for place, own in enumerate(ids)], abs=5e-5
         )
-        (alone,) = model.log_probs([text])
+        (alone,) = model.log_probs([(None, text)])
         assert np.array_equal(alone.log_probs, masked.log_probs)
 
 
 def test_one_head_as_a_classifier_and_a_regressor(both):
     _, spec = both
     context, response = "A dog barked at the old house.", "Yes the dog"
-    (judged,) = open_model(spec, "judge").judge([(response, (context,))])
-    (as_one,) = open_model(spec, "judge").judge([(response, (context,))], together=True)
+    (judged,) = open_model(spec, "judge").score([(response, (context,))])
+    (as_one,) = open_model(spec, "judge").score([(response, (context,))], joint=True)
     model = open_model(f"{spec}#sel", "pair-classifier")
-    (found,) = model.logits([(context, response)])
-    assert model.labels == 2
-    assert found.values.tolist() == [0.0, np.float32(as_one.heads["sel"])]
-    (turned,) = model.logits([(response, context)], order="ba")
-    assert turned.values.tolist() == found.values.tolist()
-    (alone,) = open_model(f"{spec}#acc", "pair-classifier").logits([(response, None)])
-    assert alone.values[1] == np.float32(open_model(spec, "judge").judge([(response, ())])[0].heads["acc"])
+    (found,) = model.score([(context, response)])
+    assert model.labels == ("no", "yes")
+    assert found.values.tolist() == [0.0, np.float32(as_one.logits["sel"])]
+    (alone,) = open_model(f"{spec}#acc", "pair-classifier").score([(response, None)])
+    assert alone.values[1] == np.float32(open_model(spec, "judge").score([(response, ())])[0].logits["acc"])
     three = open_model(f"{spec}#nli", "pair-classifier")
-    assert three.labels == 3
-    assert np.allclose(np.exp(three.logits([(context, response)])[0].values), judged.entailment, atol=1e-6)
-    (value,) = open_model(f"{spec}#doc_to_summ", "regressor").values([(context, response)])
-    assert value.value == pytest.approx(float(sigmoid(judged.heads["con"])), abs=1e-7)
-    (value,) = open_model(f"{spec}#sent_to_sent", "regressor").values([(context, response)])
-    assert value.value == pytest.approx(float(sigmoid(as_one.heads["adq"])), abs=1e-7)
+    assert three.labels == ("entailed", "neutral", "contradicted")
+    assert np.allclose(np.exp(three.score([(context, response)])[0].values), judged.entailment, atol=1e-6)
+    (value,) = open_model(f"{spec}#doc_to_summ", "regressor").score([(context, response)])
+    assert value.value == pytest.approx(float(sigmoid(judged.logits["con"])), abs=1e-7)
+    (value,) = open_model(f"{spec}#sent_to_sent", "regressor").score([(context, response)])
+    assert value.value == pytest.approx(float(sigmoid(as_one.logits["adq"])), abs=1e-7)
 
 
 def test_lines_of_a_context_are_turns(both):
     _, spec = both
     turns = ("A dog barked.", "the cat sat")
-    (found,) = open_model(f"{spec}#sel", "pair-classifier").logits([("\n".join(turns), "Yes")])
-    (own,) = open_model(spec, "judge").judge([("Yes", turns)], together=True)
-    assert found.values[1] == np.float32(own.heads["sel"])
+    (found,) = open_model(f"{spec}#sel", "pair-classifier").score([("\n".join(turns), "Yes")])
+    (own,) = open_model(spec, "judge").score([("Yes", turns)], joint=True)
+    assert found.values[1] == np.float32(own.logits["sel"])
 
 
 def test_limits_say_which_end_stays(both):
@@ -227,55 +225,54 @@ def test_limits_say_which_end_stays(both):
     judge = open_model(spec, "judge")
     context, response = "the cat sat on the mat", "the dog and the rain"
     limits = Limits(total=3 + 4, first=2, second=2, keep_first="end")
-    (found,) = model.logits([(context, response)], limits)
+    (found,) = model.score([(context, response)], limits)
     own, beside = judge.split(response), judge.split(context)
     assert found.cut == (len(beside) - 2, len(own) - 2)
-    (same,) = model.logits([(context[beside.starts[-2] :], response[: own.ends[1]])])
+    (same,) = model.score([(context[beside.starts[-2] :], response[: own.ends[1]])])
     assert found.values.tolist() == same.values.tolist()
 
 
 def test_order_and_words(both):
     _, spec = both
-    (found,) = open_model(spec, "sentence-order").log_odds([("the cat sat.", "a dog barked.")])
-    (judged,) = open_model(spec, "judge").judge([("the cat sat.", ("a dog barked.",))])
-    assert found.value == judged.heads["ord"]
+    (found,) = open_model(spec, "sentence-order").score([("the cat sat.", "a dog barked.")])
+    (judged,) = open_model(spec, "judge").score([("the cat sat.", ("a dog barked.",))])
+    assert found.value == judged.logits["ord"]
     text = "unbelievable cat, sat"
-    (tags,) = open_model(spec, "token-tagger").tag([(text, "the cat sat")])
+    (tags,) = open_model(spec, "token-tagger").score([(text, "the cat sat")], FIRST_WHOLE)
     assert [text[a:b] for a, b in zip(tags.starts, tags.ends, strict=True)] == ["unbelievable", "cat,", "sat"]
-    assert np.allclose(tags.probabilities.sum(axis=1), 1)
-    (judged,) = open_model(spec, "judge").judge([(text, ("the cat sat",))])
-    last = judged.words[judged.starts >= text.index("sat")]
-    assert tags.probabilities[2, 0] == pytest.approx(last.mean(), abs=1e-6)
+    (judged,) = open_model(spec, "judge").score([(text, ("the cat sat",))])
+    last = judged.support[judged.starts >= text.index("sat")]
+    assert tags.support[2] == pytest.approx(last.mean(), abs=1e-6)
 
 
 def test_questions_in_words_go_to_heads(both):
     _, spec = both
     model = open_model(spec, "yes-no")
     judge = open_model(spec, "judge")
-    fluent, coherent, engaging = model.probabilities([
+    fluent, coherent, engaging = model.answers([
         ("question: Is this a fluent paragraph?", "paragraph: The cat sat."),
         ("question: Is this a coherent response given the dialogue history?", "response: Yes",
          "dialogue history: a \n the dog \n the cat \n the mat"),
         ("question: Is this an engaging and informative response according to the dialogue history and fact?",
          "response: Yes", "dialogue history: the mat", "fact: the house"),
     ])  # fmt: skip
-    judged = judge.judge(
+    judged = judge.score(
         [
             ("The cat sat.", ()),
             ("Yes", ("the dog", "the cat", "the mat")),
             ("Yes", ("the mat",)),
             ("Yes", ("the house",)),
         ],
-        together=True,
+        joint=True,
     )
-    assert fluent.value == pytest.approx(float(sigmoid(judged[0].heads["acc"])), abs=1e-7)
-    assert coherent.value == pytest.approx(float(sigmoid(judged[1].heads["sel"])), abs=1e-7)
-    both_heads = [sigmoid(judged[2].heads["sel"]), sigmoid(judged[3].heads["gro"])]
+    assert fluent.value == pytest.approx(float(sigmoid(judged[0].logits["acc"])), abs=1e-7)
+    assert coherent.value == pytest.approx(float(sigmoid(judged[1].logits["sel"])), abs=1e-7)
+    both_heads = [sigmoid(judged[2].logits["sel"]), sigmoid(judged[3].logits["gro"])]
     assert engaging.value == pytest.approx(float(np.mean(both_heads)), abs=1e-7)
     with pytest.raises(ModelError, match=r"not trained on the question 'Is it fun\?'") as caught:
-        model.probabilities([("question: Is it fun?", "text: Yes")])
+        model.answers([("question: Is it fun?", "text: Yes")])
     assert "\n" not in str(caught.value)
-    (asked,) = open_model(f"{spec}#acc", "yes-no").probabilities([("question: Is it fun?", "text: The cat sat.")])
+    (asked,) = open_model(f"{spec}#acc", "yes-no").answers([("question: Is it fun?", "text: The cat sat.")])
     assert asked.value == fluent.value
 
 
@@ -319,9 +316,9 @@ def test_a_small_head_stands_on_the_judge(both, tmp_path):
     layers = [(rng.normal(size=(8, judge.width)), rng.normal(size=8)), (rng.normal(size=(5, 8)), rng.normal(size=5))]
     folder = pooled_head.write(tmp_path / "five", "five", layers, judge, "tanh", on=spec)
     model = open_model(f"dir:{folder}", "pair-classifier")
-    assert (model.labels, model.identity) == (5, identity(f"dir:{folder}"))
-    (found,) = model.logits([("the cat", "a dog")])
-    (judged,) = judge.judge([("a dog", ("the cat",))], together=True)
+    assert (len(model.labels), model.identity) == (5, identity(f"dir:{folder}"))
+    (found,) = model.score([("the cat", "a dog")])
+    (judged,) = judge.score([("a dog", ("the cat",))], joint=True)
     want = layers[1][0] @ np.tanh(layers[0][0] @ judged.pooled + layers[0][1]) + layers[1][1]
     assert found.values == pytest.approx(want, abs=1e-4)
     text = (folder / "model.toml").read_text()
@@ -350,7 +347,7 @@ def test_a_damaged_small_head_is_named(both, tmp_path):
 def test_int8_stays_near_fp32(tmp_path):
     twin = PlainEvaluator(rounded=False)
     full, small = (
-        open_model(f"dir:{twin.export(tmp_path / precision, precision)}", "judge").judge(PAIRS)
+        open_model(f"dir:{twin.export(tmp_path / precision, precision)}", "judge").score(PAIRS)
         for precision in ("fp32", "int8")
     )
     gaps = [np.abs(a.pooled - b.pooled).max() for a, b in zip(full, small, strict=True)]

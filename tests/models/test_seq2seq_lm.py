@@ -9,7 +9,7 @@ from tiny_models import byte_pairs, torch, transformers
 from quintet import load
 from quintet.core.example import Example
 from quintet.models.open import open_model
-from quintet.models.roles import Seq2SeqLM
+from quintet.models.roles import TokenLM
 
 PAIRS = [("The cat sat on the mat.", "A cat sat."), ("Rain fell all day long.", "rain"), ("No", "A dog barked at it.")]
 
@@ -33,7 +33,7 @@ def test_equals_one_pair_at_a_time(bart):
     model = transformers.BartForConditionalGeneration.from_pretrained(bart).eval()
     words = transformers.PreTrainedTokenizerFast(tokenizer_file=str(bart / "tokenizer.json"))
     ours = open_model(f"dir:{bart}", "seq2seq-lm")
-    assert isinstance(ours, Seq2SeqLM)
+    assert isinstance(ours, TokenLM)
     for (source, target), found in zip(PAIRS, ours.log_probs(PAIRS), strict=True):
         with torch.no_grad():
             inputs, labels = (words(text, return_tensors="pt")["input_ids"] for text in (source, target))

@@ -5,7 +5,12 @@ import pytest
 from tiny_models import POSITIONS, build, hugging_face, torch
 
 from quintet.models.open import open_model
-from quintet.models.roles import CausalLM, MaskedLM
+from quintet.models.roles import Masking, TokenLM
+
+
+def alone(texts):
+    return [(None, text) for text in texts]
+
 
 TEXTS = ["The cat sat on the mat.", "", "A dog barked at the old house.", "unbelievable", "The cat sat on the mat."]
 MASKED = {"bert": "BertForMaskedLM", "roberta": "RobertaForMaskedLM", "albert": "AlbertForMaskedLM"}
@@ -41,8 +46,8 @@ def mask_id(tokenizer, kind):
 
 def test_each_word_masked_in_turn(masked):
     ours, model, tokenizer, kind = masked
-    assert isinstance(ours, MaskedLM)
-    found = ours.log_probs(TEXTS)
+    assert isinstance(ours, TokenLM)
+    found = ours.log_probs(alone(TEXTS))
     for text, scores in zip(TEXTS, found, strict=True):
         ids = ids_of(tokenizer, text)
         expected = plain_masked(model, ids, mask_id(tokenizer, kind), range(1, len(ids) - 1))
@@ -57,7 +62,7 @@ def test_only_the_end_of_a_text_is_scored_where_asked(masked):
     ours = masked[0]
     text = "A dog barked. The cat sat."
     start = text.index("The")
-    whole, part = ours.log_probs([text])[0], ours.log_probs([text, "Yes"], after=[start, -1])[0]
+    whole, part = ours.log_probs([(None, text)])[0], ours.log_probs([(text[:start], text[start:]), (None, "Yes")])[0]
     own = whole.ends > start
     assert 0 < own.sum() < len(whole)
     assert part.log_probs == pytest.approx(whole.log_probs[own], abs=1e-5)
@@ -67,14 +72,15 @@ def test_only_the_end_of_a_text_is_scored_where_asked(masked):
 def test_one_unmasked_pass_with_the_frame_is_what_gruen_computes(masked):
     """GRUEN's code: labels = inputs, mean cross-entropy over all ids, special tokens included."""
     ours, model, tokenizer, _ = masked
-    for text, scores in zip(TEXTS, ours.log_probs(TEXTS, "none", specials=True), strict=True):
+    for text, scores in zip(TEXTS, ours.log_probs(alone(TEXTS), Masking("none", specials=True)), strict=True):
         ids = torch.tensor([ids_of(tokenizer, text)])
         with torch.no_grad():
             loss = model(ids, labels=ids).loss.item()
         assert -float(scores.log_probs.mean()) == pytest.approx(loss, abs=1e-5)
         assert scores.starts[0] == scores.ends[0] == 0
         assert scores.starts[-1] == scores.ends[-1] == len(text)
-    for whole, inner in zip(ours.log_probs(TEXTS, "none", specials=True), ours.log_probs(TEXTS, "none"), strict=True):
+    framed, plain = (ours.log_probs(alone(TEXTS), Masking("none", specials=own)) for own in (True, False))
+    for whole, inner in zip(framed, plain, strict=True):
         assert inner.log_probs == pytest.approx(whole.log_probs[1:-1], abs=1e-6)
 
 
@@ -86,15 +92,15 @@ def test_the_last_ids_as_in_usr(masked, last):
         ids = ids_of(tokenizer, text.strip())
         window = ids[-last:]
         expected = plain_masked(model, window, mask_id(tokenizer, kind), range(1, len(window) - 1))
-        (scores,) = ours.log_probs([text.strip()], last=last)
+        (scores,) = ours.log_probs([(None, text.strip())], Masking(last=last))
         assert scores.log_probs == pytest.approx(expected, abs=1e-5)
         assert scores.cut == max(0, len(ids) - last - 1)
 
 
 def test_long_text_windowed_and_cut(masked):
     ours, model, tokenizer, kind = masked
-    (whole,) = ours.log_probs([LONG])
-    (cut,) = ours.log_probs([LONG], long="cut")
+    (whole,) = ours.log_probs([(None, LONG)])
+    (cut,) = ours.log_probs([(None, LONG)], Masking(long="cut"))
     ids = ids_of(tokenizer, LONG)
     assert len(whole) == len(ids) - 2
     assert len(cut) == POSITIONS - 2
@@ -103,7 +109,7 @@ def test_long_text_windowed_and_cut(masked):
     first = ids[: POSITIONS - 1] + ids[-1:]
     expected = plain_masked(model, first, mask_id(tokenizer, kind), range(1, POSITIONS - 1))
     assert cut.log_probs == pytest.approx(expected, abs=1e-5)
-    (unmasked,) = ours.log_probs([LONG], "none", specials=True)
+    (unmasked,) = ours.log_probs([(None, LONG)], Masking("none", specials=True))
     assert len(unmasked) == len(ids)
     assert (unmasked.log_probs < 0).all()
 
@@ -111,8 +117,10 @@ def test_long_text_windowed_and_cut(masked):
 def test_company_does_not_matter(masked):
     ours = masked[0]
     for mode in ("each", "none"):
-        for text, scores in zip([*TEXTS, LONG], ours.log_probs([*TEXTS, LONG], mode), strict=True):
-            assert ours.log_probs([text], mode)[0].log_probs == pytest.approx(scores.log_probs, abs=1e-5)
+        for text, scores in zip([*TEXTS, LONG], ours.log_probs(alone([*TEXTS, LONG]), Masking(mode)), strict=True):
+            assert ours.log_probs([(None, text)], Masking(mode))[0].log_probs == pytest.approx(
+                scores.log_probs, abs=1e-5
+            )
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +150,7 @@ PAIRS = [
 
 def test_causal_equals_one_word_at_a_time(causal):
     ours, model, tokenizer = causal
-    assert isinstance(ours, CausalLM)
+    assert isinstance(ours, TokenLM)
     for (context, text), scores in zip(PAIRS, ours.log_probs(PAIRS), strict=True):
         before, own = tokenizer(context)["input_ids"], tokenizer(text)["input_ids"]
         assert scores.log_probs == pytest.approx(plain_causal(model, [0, *before], own), abs=1e-5)

@@ -6,7 +6,7 @@ from tiny_models import POSITIONS, build, hugging_face, torch
 
 from quintet.errors import ModelError
 from quintet.models.open import open_model
-from quintet.models.roles import Limits, PairClassifier, Regressor, SentenceOrder, TokenTagger
+from quintet.models.roles import FIRST_WHOLE, Limits, PairModel
 
 PAIRS = [
     ("The cat sat on the mat.", "A dog barked."),
@@ -61,32 +61,23 @@ def test_the_frame_is_the_tokenizers_own(kind, classifier):
 @pytest.mark.parametrize("strategy", ["longest_first", "only_second"])
 def test_classifier_equals_one_pair_at_a_time(kind, classifier, strategy):
     ours, model, tokenizer = classifier
-    assert isinstance(ours, PairClassifier)
-    assert ours.labels == 3
+    assert isinstance(ours, PairModel)
+    assert ours.labels == ("LABEL_0", "LABEL_1", "LABEL_2")
     limits = Limits(total=32, strategy=strategy)
-    for (first, second), row in zip(PAIRS, ours.logits(PAIRS, limits), strict=True):
+    for (first, second), row in zip(PAIRS, ours.score(PAIRS, limits), strict=True):
         ids, types = plain_pair(tokenizer, kind, first, second, 32, strategy)
         with torch.no_grad():
             expected = model(**feed(kind, ids, types)).logits[0].numpy()
         assert row.values == pytest.approx(expected, abs=1e-5)
-        assert ours.logits([(first, second)], limits)[0].values == pytest.approx(row.values, abs=1e-5)
+        assert ours.score([(first, second)], limits)[0].values == pytest.approx(row.values, abs=1e-5)
         whole = plain_pair(tokenizer, kind, first, second, total=10**6)[0]
         assert sum(row.cut) == len(whole) - len(ids)
-
-
-def test_order_swaps_the_texts_and_not_the_report(classifier):
-    ours = classifier[0]
-    swapped = [(b, a) for a, b in PAIRS if b is not None]
-    plain = [(a, b) for a, b in PAIRS if b is not None]
-    for one, two in zip(ours.logits(plain, order="ba"), ours.logits(swapped), strict=True):
-        assert one.values == pytest.approx(two.values, abs=1e-6)
-        assert one.cut == two.cut[::-1]
 
 
 def test_limits_on_each_text_and_which_end_survives(kind, classifier):
     ours, _, tokenizer = classifier
     long = "the cat and the dog and the rain"
-    (row,) = ours.logits([(long, long)], Limits(first=3, second=2, keep_first="end"))
+    (row,) = ours.score([(long, long)], Limits(first=3, second=2, keep_first="end"))
     ids = tokenizer(long, add_special_tokens=False)["input_ids"]
     assert row.cut == (len(ids) - 3, len(ids) - 2)
     framed = ours._framed((long, long), Limits(first=3, second=2, keep_first="end"))
@@ -105,9 +96,9 @@ def test_regressor(kind, tmp_path):
     family = f"{KINDS[kind]}ForSequenceClassification"
     folder = build(tmp_path, kind, family, num_labels=1)
     ours = open_model(f"dir:{folder}", "regressor")
-    assert isinstance(ours, Regressor)
+    assert isinstance(ours, PairModel)
     model, tokenizer = hugging_face(folder, family)
-    for (first, second), value in zip(PAIRS, ours.values(PAIRS), strict=True):
+    for (first, second), value in zip(PAIRS, ours.score(PAIRS), strict=True):
         with torch.no_grad():
             expected = model(**feed(kind, *plain_pair(tokenizer, kind, first, second))).logits[0, 0].item()
         assert value.value == pytest.approx(expected, abs=1e-5)
@@ -122,10 +113,10 @@ def test_a_classifier_is_no_regressor(kind, tmp_path):
 def test_sentence_order(tmp_path):
     folder = build(tmp_path, "albert", "AlbertForPreTraining")
     ours = open_model(f"dir:{folder}", "sentence-order")
-    assert isinstance(ours, SentenceOrder)
+    assert isinstance(ours, PairModel)
     model, tokenizer = hugging_face(folder, "AlbertForPreTraining")
     pairs = [(a, b) for a, b in PAIRS if b is not None]
-    for (first, second), value in zip(pairs, ours.log_odds(pairs), strict=True):
+    for (first, second), value in zip(pairs, ours.score(pairs), strict=True):
         with torch.no_grad():
             right, swapped = model(**feed("albert", *plain_pair(tokenizer, "albert", first, second))).sop_logits[0]
         assert value.value == pytest.approx((right - swapped).item(), abs=1e-5)
@@ -162,28 +153,32 @@ def tagger(kind, tmp_path_factory):
 
 def test_tagger_equals_the_words_by_hand(kind, tagger):
     ours, model, tokenizer = tagger
-    assert isinstance(ours, TokenTagger)
+    assert isinstance(ours, PairModel)
     pairs = [pair for pair in PAIRS if len(pair[0]) < 40]
-    for (first, second), found in zip(pairs, ours.tag(pairs), strict=True):
+    for (first, second), found in zip(pairs, ours.score(pairs, FIRST_WHOLE), strict=True):
         assert [first[a:b] for a, b in zip(found.starts, found.ends, strict=True)] == first.split()
-        assert found.probabilities.shape == (len(first.split()), 2)
         expected = plain_words(model, tokenizer, kind, first, second)
-        assert np.abs(found.probabilities - expected).max(initial=0) < 1e-5
+        assert np.abs(found.support - expected[:, 0]).max(initial=0) < 1e-5
 
 
 def test_tagger_reports_what_it_cut(tagger):
     ours = tagger[0]
     text = "The cat sat on the mat and the dog looked at it. " * 3
-    (found,) = ours.tag([(text, "Yes")], Limits(strategy="only_second", first=6))
+    (found,) = ours.score([(text, "Yes")], Limits(strategy="only_second", first=6))
     assert found.cut[0] > 0
     assert found.ends[-1] < len(text)
-    assert found.text[: found.ends[-1]].split() == [text[a:b] for a, b in zip(found.starts, found.ends, strict=True)]
+    assert text[: found.ends[-1]].split() == [text[a:b] for a, b in zip(found.starts, found.ends, strict=True)]
 
 
 def test_tagger_takes_line_breaks_and_odd_text(tagger):
     ours = tagger[0]
-    found = ours.tag([("one\ntwo\n\nthree", "x"), ("\ud800 a\x00b 😀", "y"), ("   ", "z")])
-    assert [found[0].text[a:b] for a, b in zip(found[0].starts, found[0].ends, strict=True)] == ["one", "two", "three"]
+    text = "one\ntwo\n\nthree"
+    found = ours.score([(text, "x"), ("\ud800 a\x00b 😀", "y"), ("   ", "z")], FIRST_WHOLE)
+    assert [text[a:b] for a, b in zip(found[0].starts, found[0].ends, strict=True)] == [
+        "one",
+        "two",
+        "three",
+    ]
     assert len(found[2].starts) == 0
     for one in found:
-        assert one.probabilities.sum(axis=1) == pytest.approx(np.ones(len(one.starts)), abs=1e-5)
+        assert ((one.support >= 0) & (one.support <= 1)).all()

@@ -8,7 +8,7 @@ from tokenizers import pre_tokenizers
 
 from quintet.errors import ModelError
 from quintet.models.open import open_model
-from quintet.models.roles import YesNo
+from quintet.models.roles import PromptModel
 from quintet.models.subwords import Subwords
 from quintet.models.torch_t5 import as_in_one_string
 
@@ -45,13 +45,13 @@ def plain_ids(tokenizer, prompt):
 
 def test_t5_equals_one_prompt_at_a_time(t5):
     ours, model, tokenizer = t5
-    assert isinstance(ours, YesNo)
-    for prompt, answer in zip(PROMPTS, ours.probabilities(PROMPTS), strict=True):
+    assert isinstance(ours, PromptModel)
+    for prompt, answer in zip(PROMPTS, ours.answers(PROMPTS), strict=True):
         expected = plain_t5(model, tokenizer, plain_ids(tokenizer, prompt))
         assert answer.value == pytest.approx(expected, abs=1e-5)
-        assert ours.probabilities([prompt])[0].value == pytest.approx(answer.value, abs=1e-6)
-        assert answer.cut == (0, 0)
-    values = {round(answer.value, 6) for answer in ours.probabilities(PROMPTS)}
+        assert ours.answers([prompt])[0].value == pytest.approx(answer.value, abs=1e-6)
+        assert answer.cut == 0
+    values = {round(answer.value, 6) for answer in ours.answers(PROMPTS)}
     assert len(values) == 4
 
 
@@ -86,8 +86,8 @@ def test_too_long_is_cut_from_the_right_and_told(t5):
     ours, model, tokenizer = t5
     prompt = (QUESTION, "claim: the cat", "document: " + "the dog barked " * 50)
     ids = plain_ids(tokenizer, prompt)
-    (answer,) = ours.probabilities([prompt], max_tokens=40)
-    assert answer.cut[0] == len(ids) - 40 > 0
+    (answer,) = ours.answers([prompt], max_tokens=40)
+    assert answer.cut == len(ids) - 40 > 0
     assert answer.value == pytest.approx(plain_t5(model, tokenizer, [*ids[:39], 1]), abs=1e-5)
 
 
@@ -96,7 +96,7 @@ def test_a_decoder_answers_too(tmp_path):
     ours = open_model(f"dir:{folder}", "yes-no")
     model, tokenizer = hugging_face(folder, "GPT2LMHeadModel")
     yes, no = (tokenizer(f" {word}")["input_ids"][0] for word in ("Yes", "No"))
-    for prompt, answer in zip(PROMPTS, ours.probabilities(PROMPTS), strict=True):
+    for prompt, answer in zip(PROMPTS, ours.answers(PROMPTS), strict=True):
         parts = [tokenizer(segment.strip())["input_ids"] for segment in prompt]
         ids = parts[0] + [i for part in parts[1:] for i in [*tokenizer("\n")["input_ids"], *part]]
         ids += tokenizer("\nAnswer:")["input_ids"]
@@ -109,7 +109,7 @@ def test_half_precision_is_named_in_the_signature_and_refused_elsewhere(tmp_path
     folder = build(tmp_path / "t5", "t5", "T5ForConditionalGeneration")
     whole, half = (open_model(f"dir:{folder}{kind}", "yes-no") for kind in ("", "#bf16"))
     assert half.identity == whole.identity.replace("fp32", "bf16")
-    for a, b in zip(whole.probabilities(PROMPTS), half.probabilities(PROMPTS), strict=True):
+    for a, b in zip(whole.answers(PROMPTS), half.answers(PROMPTS), strict=True):
         assert a.value == pytest.approx(b.value, abs=0.02)
     with pytest.raises(ModelError, match="not for the role embedder"):
         open_model(f"dir:{folder}#bf16", "embedder")

@@ -260,34 +260,34 @@ def test_a_trained_folder_scores_as_it_was_trained(name: str, trained) -> None:
     batch = made.head.collate(items, 0)
     with torch.no_grad():
         if role == "masked-lm":
-            assert model.log_probs(["the sun is warm"])[0].log_probs.max() <= 0
+            assert model.log_probs([(None, "the sun is warm")])[0].log_probs.max() <= 0
             return
         _, ours = made.head.guess(made.network, batch)
         logits = made.head.forward(made.network, batch) if role != "yes-no" else None
     limits = Limits(made.head.limits.total)
     if role == "yes-no":
-        theirs = [value.value for value in model.probabilities([item.parts for item in items], 96)]
+        theirs = [value.value for value in model.answers([item.parts for item in items], max_tokens=96)]
         assert theirs == pytest.approx(ours, abs=1e-5)
     elif role == "regressor":
-        theirs = [value.value for value in model.values([(item.first, item.second) for item in items], limits)]
+        theirs = [value.value for value in model.score([(item.first, item.second) for item in items], limits)]
         assert theirs == pytest.approx(ours, abs=1e-5)
     elif role == "sentence-order":
-        theirs = [value.value for value in model.log_odds([(item.first, item.second) for item in items], limits)]
+        theirs = [value.value for value in model.score([(item.first, item.second) for item in items], limits)]
         assert logits is not None
         assert theirs == pytest.approx((logits[:, 0] - logits[:, 1]).tolist(), abs=1e-5)
     elif role == "pair-classifier":
-        rows = model.logits([(item.first, item.second) for item in items], limits)
+        rows = model.score([(item.first, item.second) for item in items], limits)
         assert logits is not None
         assert np.abs(np.stack([row.values for row in rows]) - logits.numpy()).max() < 1e-5
     else:
         limits = Limits(made.head.limits.total, "only_second", made.head.limits.first)
         assert logits is not None
         for item, row, found in zip(
-            items, logits, model.tag([(" ".join(i.words), i.context) for i in items], limits), strict=True
+            items, logits, model.score([(" ".join(i.words), i.context) for i in items], limits), strict=True
         ):
-            shares = row.softmax(-1)[: len(found.probabilities)].numpy()
-            assert len(found.probabilities) <= len(item.words)
-            assert np.abs(shares - found.probabilities)[:-1].max() < 1e-5
+            shares = row.softmax(-1)[: len(found.support), 0].numpy()
+            assert len(found.support) <= len(item.words)
+            assert np.abs(shares - found.support)[:-1].max() < 1e-5
 
 
 @pytest.mark.parametrize("name", ["im2-vup", "im2-ab-ba", "im2-ab-ac", "im2-ies5", "im2-nuf5", "im2-grade"])
@@ -309,7 +309,7 @@ def test_heads_of_im2_score_as_they_were_trained(name: str, trained) -> None:
         limits = Limits(made.head.limits.total, first=made.head.limits.first, keep_first="end")
         if name == "im2-vup":
             limits = Limits(made.head.limits.total, first=25)
-    found = model.logits(pairs, limits)
+    found = model.score(pairs, limits)
     same = [n for n, row in enumerate(found) if not any(row.cut)] if name != "im2-vup" else range(len(found))
     assert len(same) > 1
     assert np.abs(np.stack([found[n].values for n in same]) - ours[list(same)]).max() < 1e-5

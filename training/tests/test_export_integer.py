@@ -34,22 +34,22 @@ def judges(tmp_path_factory):
 def test_heads_stay_what_they_were(judges):
     exact, ours, made, _ = judges
     assert 'precision = "int8-arithmetic"' in (made / "model.toml").read_text()
-    heads = [np.array([list(j.heads.values()) for j in judge.judge(PAIRS)]) for judge in (exact, ours)]
+    heads = [np.array([list(j.logits.values()) for j in judge.score(PAIRS)]) for judge in (exact, ours)]
     for column in range(heads[0].shape[1]):
         assert np.corrcoef(heads[0][:, column], heads[1][:, column])[0, 1] > 0.98
-    words = [np.concatenate([j.words for j in judge.judge(PAIRS)]) for judge in (exact, ours)]
+    words = [np.concatenate([j.support for j in judge.score(PAIRS)]) for judge in (exact, ours)]
     assert np.corrcoef(*words)[0, 1] > 0.98
 
 
 def test_company_changes_no_bit(judges):
     ours = judges[1]
-    together = ours.judge(PAIRS)
+    together = ours.score(PAIRS)
     ours.forget()
     for pair, judgement in zip(PAIRS, together, strict=True):
-        (alone,) = ours.judge([pair])
+        (alone,) = ours.score([pair])
         ours.forget()
-        assert alone.heads == judgement.heads
-        assert np.array_equal(alone.words, judgement.words)
+        assert alone.logits == judgement.logits
+        assert np.array_equal(alone.support, judgement.support)
 
 
 def test_without_samples_it_is_said(judges, tmp_path):

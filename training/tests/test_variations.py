@@ -135,12 +135,13 @@ def test_every_checkpoint_is_a_model(tmp_path: Path) -> None:
     """CTC's Figure 7 follows an aligner through its training."""
     pytest.importorskip("torch")
     from quintet.models.open import open_model
+    from quintet.models.roles import FIRST_WHOLE
     from quintet_train.run import run_recipe
 
     done = run_recipe("ctc-d", out=tmp_path, smoke=True, device="cpu", variation=Variation(keep_all=True))
     steps = sorted((tmp_path / "steps").iterdir())
     assert len(steps) >= 2
     pair = [("the cat sat", "the cat")]
-    answers = [open_model(f"dir:{folder}", "token-tagger").tag(pair)[0].probabilities for folder in steps]
+    answers = [open_model(f"dir:{folder}", "token-tagger").score(pair, FIRST_WHOLE)[0].support for folder in steps]
     assert answers[0].tolist() != answers[-1].tolist()
     assert done.folder == tmp_path / "model"

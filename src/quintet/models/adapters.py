@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +20,22 @@ from quintet.models.lm_heads import ENTAILMENT, WORDS
 from quintet.models.masked import MaskedLikelihood, Probe
 from quintet.models.onnx_backend import TOKEN_BUDGET
 from quintet.models.onnx_judge import WORDS as VOCABULARY
-from quintet.models.onnx_judge import Asked, JudgedPair, Key, OnnxJudge
+from quintet.models.onnx_judge import Asked, Key, OnnxJudge
 from quintet.models.onnx_lm import LINE_BREAK, OnnxCausalLM
 from quintet.models.packed_weights import read_all
-from quintet.models.roles import FIRST_WHOLE, WHOLE, Judgement, Limits, Logits, Pair, Value, WordClasses
+from quintet.models.roles import (
+    WHOLE,
+    YES_NO,
+    Answer,
+    Limits,
+    Model,
+    Pair,
+    PairModel,
+    PairScore,
+    PromptModel,
+    one_text,
+    only_yes_no,
+)
 from quintet.models.subwords import Pieces, shares, words_of
 
 # Questions in words, answered by the heads of a judge; which heads look at what stands in questions.toml.
@@ -48,31 +59,41 @@ def known_questions() -> Mapping[str, Question]:
     return {row["text"]: Question(tuple((h, s) for h, s in row["heads"]), row.get("turns", 0)) for row in rows}
 
 
-class JudgeYesNo:
-    """The role YesNo from heads. With a head given (`#acc`), every question is answered by it, all segments after the
+class JudgeYesNo(PromptModel):
+    """Yes or No from heads. With a head given (`#acc`), every question is answered by it, all segments after the
     output being its context; without, the question itself says which heads answer."""
 
     def __init__(self, judge: OnnxJudge, identity: str, spec: str, head: str = "") -> None:
         self._judge, self._spec, self._head = judge, spec, head
         self.identity, self.max_tokens = identity, judge.max_tokens
 
-    def probabilities(self, prompts: Sequence[Sequence[str]], max_tokens: int | None = None) -> list[Value]:
+    def answers(
+        self,
+        prompts: Sequence[Sequence[str]],
+        options: tuple[str, ...] = YES_NO,
+        *,
+        max_tokens: int | None = None,
+        samples: int = 1,
+    ) -> list[Answer]:
         """`max_tokens` cannot widen what the judge sees; an output is shown to it up to its own limit."""
+        only_yes_no(self.identity, options)
         asked = [self._asked(list(prompt)) for prompt in prompts]
         rows = [(head, (output, context)) for output, parts in asked for head, context in parts]
-        found = self._answers(rows)
+        found = self._scored(rows)
         values = []
         for _, parts in asked:
             judged = [(next(found), head) for head, _ in parts]
-            mean = sum(_probability(one.heads[head]) for one, head in judged) / len(judged)
-            values.append(Value(mean, (max(sum(one.cut) for one, _ in judged), 0)))
+            mean = sum(_probability(one.logits[head]) for one, head in judged) / len(judged)
+            values.append(Answer.yes(mean, max(sum(one.cut) for one, _ in judged)))
         return values
 
-    def _answers(self, rows: Sequence[tuple[str, JudgedPair]]) -> Iterator[Judgement]:
+    def _scored(self, rows: Sequence[tuple[str, Pair]]) -> Iterator[PairScore]:
         """In the order of the rows; each pair read in the way its head reads."""
-        ways = [head in self._judge.together for head, _ in rows]
+        ways = [head in self._judge.joint for head, _ in rows]
         by_way = {
-            way: iter(self._judge.judge([pair for (_, pair), own in zip(rows, ways, strict=True) if own == way], way))
+            way: iter(
+                self._judge.score([pair for (_, pair), own in zip(rows, ways, strict=True) if own == way], joint=way)
+            )
             for way in set(ways)
         }
         return (next(by_way[way]) for way in ways)
@@ -146,7 +167,7 @@ ORDER = "ord"
 _EMPTY = Pieces(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
 
 
-def adapt(judge: OnnxJudge, role: str, head: str, identity: str, spec: str) -> Any:
+def adapt(judge: OnnxJudge, role: str, head: str, identity: str, spec: str) -> Model:
     """The judge in another role; `head` chooses among its questions where the role asks only one."""
     if role not in _ROLES:
         raise ModelError(f"{spec} cannot fill the role {role}; it fills {', '.join(['judge', *_ROLES])}")
@@ -156,9 +177,9 @@ def adapt(judge: OnnxJudge, role: str, head: str, identity: str, spec: str) -> A
 def _question(judge: OnnxJudge, head: str, spec: str) -> str:
     """The head that is meant; in words which there are, if it is none of them."""
     named = judge.aliases.get(head, head)
-    if named in judge.questions:
+    if named in judge.labels:
         return named
-    there = ", ".join([*judge.questions, ENTAILMENT])
+    there = ", ".join([*judge.labels, ENTAILMENT])
     if not head:
         raise ModelError(f"{spec} answers several questions; name one as {spec}#HEAD (its heads: {there})")
     raise ModelError(f"{spec} has no head {head!r} (its heads: {there})")
@@ -169,42 +190,52 @@ def _no_head(head: str, allowed: str, spec: str, role: str) -> None:
         raise ModelError(f"{spec} has one way to be a {role}; write {spec} instead of {spec}#{head}")
 
 
-class PairsThroughJudge:
-    """Pairs of texts, cut as `Limits` say, through the judge; `output_at` says which of the two is judged."""
+Values = Sequence[float] | NDArray[np.float32]
 
-    output_at = 1
-    by_line = False
-    """Whether the lines of the context are turns of a dialogue, with the judge's separator between them."""
-    together = False
+
+@dataclass(frozen=True)
+class Use:
+    """What a role wants of the judge's answers, and how it hands over pairs."""
+
+    labels: tuple[str, ...]
+    values: Callable[[PairScore], Values]
+    """One number per label."""
+    joint: bool = False
     """Whether the two texts are read as one."""
+    output_at: int = 1
+    """Which of the two is judged."""
+    by_line: bool = False
+    """Whether the lines of the context are turns of a dialogue, with the judge's separator between them."""
 
-    def __init__(self, judge: OnnxJudge, identity: str) -> None:
-        self._judge = judge
-        self.identity, self.max_tokens = identity, judge.max_tokens
 
-    def _judged(self, pairs: Sequence[Pair], limits: Limits) -> list[tuple[Judgement, tuple[int, int], Pieces]]:
-        """For each pair what the judge says, what was cut of either text, and the tokens of the output seen."""
-        rows = [self._row(pair, limits) for pair in pairs]
-        found = self._judge.judge_asked([asked for asked, _ in rows])
-        return [(one, cut, asked.output) for one, (asked, cut) in zip(found, rows, strict=True)]
+class PairsThroughJudge(PairModel):
+    """Pairs of texts, cut as `Limits` say, through the judge."""
 
-    def _logits(
-        self, pairs: Sequence[Pair], limits: Limits, order: str, read: Callable[[Judgement], NDArray[np.float32]]
-    ) -> list[Logits]:
-        if order == "ab":
-            return [Logits(read(one), cut) for one, cut, _ in self._judged(pairs, limits)]
-        turned: list[Pair] = [pair if pair[1] is None else (pair[1], pair[0]) for pair in pairs]
-        found = self._logits(turned, limits, "ab", read)
+    def __init__(self, judge: OnnxJudge, identity: str, use: Use) -> None:
+        self._judge, self._use = judge, use
+        self.identity, self.max_tokens, self.labels = identity, judge.max_tokens, use.labels
+
+    def score(self, pairs: Sequence[Pair], limits: Limits = WHOLE, joint: bool = False) -> list[PairScore]:
+        """The role has settled whether both are read as one."""
         return [
-            one if pair[1] is None else Logits(one.values, (one.cut[1], one.cut[0]))
-            for one, pair in zip(found, pairs, strict=True)
+            PairScore(dict(zip(self.labels, map(float, self._use.values(one)), strict=True)), cut)
+            for one, cut, _ in self._judged(pairs, limits)
         ]
 
-    def _row(self, pair: Pair, limits: Limits) -> tuple[Asked, tuple[int, int]]:
-        own = 0 if pair[1] is None else self.output_at
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        return [len(self._judge.split(text)) for text in texts]
+
+    def _judged(self, pairs: Sequence[Pair], limits: Limits) -> list[tuple[PairScore, tuple[int, int], Pieces]]:
+        """For each pair what the judge says, what was cut of either text, and the tokens of the output seen."""
+        rows = [self._row((first, one_text(second)), limits) for first, second in pairs]
+        found = self._judge.score_asked([asked for asked, _ in rows])
+        return [(one, cut, asked.output) for one, (asked, cut) in zip(found, rows, strict=True)]
+
+    def _row(self, pair: tuple[str, str | None], limits: Limits) -> tuple[Asked, tuple[int, int]]:
+        own = 0 if pair[1] is None else self._use.output_at
         whole = [_EMPTY if text is None else self._judge.split(text) for text in pair]
         whole[own] = self._judge.split_output(str(pair[own]))
-        if self.by_line and pair[1 - own] is not None:
+        if self._use.by_line and pair[1 - own] is not None:
             whole[1 - own] = self._turns(str(pair[1 - own]))
         longest = [limits.first, limits.second]
         longest[own] = min(longest[own] or self._judge.longest_output, self._judge.longest_output)
@@ -214,9 +245,9 @@ class PairsThroughJudge:
         if limits.total is not None:
             # A joint limit is a rule of the metric, whatever the judge itself can read.
             sizes = list(shares(sizes[0], sizes[1], limits.total - 3, limits.strategy))
-        sizes[1 - own] = min(sizes[1 - own], self._judge.longest_context(sizes[own], self.together))
+        sizes[1 - own] = min(sizes[1 - own], self._judge.longest_context(sizes[own], self._use.joint))
         kept = [_part(pieces, size, end) for pieces, size, end in zip(kept, sizes, keep, strict=True)]
-        asked = Asked(kept[own], kept[1 - own].ids, together=self.together)
+        asked = Asked(kept[own], kept[1 - own].ids, joint=self._use.joint)
         return asked, (len(whole[0]) - len(kept[0]), len(whole[1]) - len(kept[1]))
 
     def _turns(self, text: str) -> Pieces:
@@ -230,77 +261,57 @@ class PairsThroughJudge:
         return Pieces(ids, nowhere, nowhere)
 
 
-class JudgeClassifier(PairsThroughJudge):
+def _classifier(judge: OnnxJudge, head: str, identity: str, spec: str) -> PairModel:
     """The second text is judged beside the first (response beside context, hypothesis beside premise), or one alone.
 
     A question has two labels, no and yes: the logits [0, x], so that the second has probability sigmoid(x). The head
-    `nli` has three: entailed, neutral, contradicted. Lines of the first text are turns, except for `nli`.
+    `nli` has three. Lines of the first text are turns, except for `nli`.
     """
-
-    def __init__(self, judge: OnnxJudge, head: str, identity: str, spec: str) -> None:
-        super().__init__(judge, identity)
-        self._head = head if head == ENTAILMENT else _question(judge, head, spec)
-        self.by_line = head != ENTAILMENT
-        self.together = self._head in judge.together
-        self.labels = 3 if head == ENTAILMENT else 2
-
-    def logits(self, pairs: Sequence[Pair], limits: Limits = WHOLE, order: Literal["ab", "ba"] = "ab") -> list[Logits]:
-        return self._logits(pairs, limits, order, self._values)
-
-    def _values(self, one: Judgement) -> NDArray[np.float32]:
-        if self._head == ENTAILMENT:
-            return np.log(np.maximum(one.entailment, np.float32(1e-12)))
-        return np.array([0.0, one.heads[self._head]], np.float32)
+    if head == ENTAILMENT:
+        use = Use(("entailed", "neutral", "contradicted"), _entailment, ENTAILMENT in judge.joint)
+        return PairsThroughJudge(judge, identity, use)
+    named = _question(judge, head, spec)
+    use = Use(("no", "yes"), lambda one: (0.0, one.logits[named]), named in judge.joint, by_line=True)
+    return PairsThroughJudge(judge, identity, use)
 
 
-class JudgeRegressor(PairsThroughJudge):
+def _entailment(one: PairScore) -> NDArray[np.float32]:
+    return np.log(np.maximum(one.entailment, np.float32(1e-12)))
+
+
+def _regressor(judge: OnnxJudge, head: str, identity: str, spec: str) -> PairModel:
     """P(yes) of one head for the second text beside the first, as CTC-R reads context and candidate."""
-
-    def __init__(self, judge: OnnxJudge, head: str, identity: str, spec: str) -> None:
-        super().__init__(judge, identity)
-        self._head = _question(judge, head, spec)
-        self.together = self._head in judge.together
-
-    def values(self, pairs: Sequence[Pair], limits: Limits = WHOLE) -> list[Value]:
-        return [Value(_probability(one.heads[self._head]), cut) for one, cut, _ in self._judged(pairs, limits)]
+    named = _question(judge, head, spec)
+    use = Use(("value",), lambda one: (_probability(one.logits[named]),), named in judge.joint)
+    return PairsThroughJudge(judge, identity, use)
 
 
-class JudgeOrder(PairsThroughJudge):
+def _order(judge: OnnxJudge, head: str, identity: str, spec: str) -> PairModel:
     """Log-odds that the second text follows the first."""
-
-    output_at = 0
-
-    def __init__(self, judge: OnnxJudge, head: str, identity: str, spec: str) -> None:
-        super().__init__(judge, identity)
-        self._head = _question(judge, head or ORDER, spec)
-        self.together = self._head in judge.together
-
-    def log_odds(self, pairs: Sequence[tuple[str, str]], limits: Limits = WHOLE) -> list[Value]:
-        return [Value(one.heads[self._head], cut) for one, cut, _ in self._judged(pairs, limits)]
+    named = _question(judge, head or ORDER, spec)
+    use = Use(("order",), lambda one: (one.logits[named],), named in judge.joint, output_at=0)
+    return PairsThroughJudge(judge, identity, use)
 
 
 class JudgeTagger(PairsThroughJudge):
     """Supported or not, for each word of the first text beside the second; a word is the mean of its tokens."""
 
-    output_at = 0
-    labels = 2
-
     def __init__(self, judge: OnnxJudge, head: str, identity: str, spec: str) -> None:
-        super().__init__(judge, identity)
+        super().__init__(judge, identity, Use((), lambda one: (), output_at=0))
         _no_head(head, WORDS, spec, "token-tagger")
 
-    def tag(self, pairs: Sequence[Pair], limits: Limits = FIRST_WHOLE) -> list[WordClasses]:
+    def score(self, pairs: Sequence[Pair], limits: Limits = WHOLE, joint: bool = False) -> list[PairScore]:
         found = self._judged(pairs, limits)
         return [self._words(pair[0], *one, limits) for pair, one in zip(pairs, found, strict=True)]
 
     @staticmethod
-    def _words(text: str, one: Judgement, cut: tuple[int, int], seen: Pieces, limits: Limits) -> WordClasses:
+    def _words(text: str, one: PairScore, cut: tuple[int, int], seen: Pieces, limits: Limits) -> PairScore:
         spans, owner = words_of(text, seen, cut[0] > 0 and limits.keep_first == "start")
         inside = owner >= 0
-        sums = np.bincount(owner[inside], one.words[inside], len(spans))
+        sums = np.bincount(owner[inside], one.support[inside], len(spans))
         supported = (sums / np.maximum(np.bincount(owner[inside], minlength=len(spans)), 1)).astype(np.float32)
         starts, ends = np.array(spans, np.int32).reshape(-1, 2).T
-        return WordClasses(text, starts, ends, np.stack([supported, 1 - supported], axis=1), cut)
+        return PairScore({}, cut, starts, ends, supported)
 
 
 def _part(pieces: Pieces, size: int | None, end: str) -> Pieces:
@@ -309,19 +320,19 @@ def _part(pieces: Pieces, size: int | None, end: str) -> Pieces:
     return pieces[:size] if end == "start" else pieces[len(pieces) - size :]
 
 
-def _masked(judge: OnnxJudge, head: str, identity: str, spec: str) -> Any:
+def _masked(judge: OnnxJudge, head: str, identity: str, spec: str) -> Model:
     _no_head(head, "mlm", spec, "masked-lm")
     return JudgeMaskedLM(judge, identity)
 
 
-def _yes_no(judge: OnnxJudge, head: str, identity: str, spec: str) -> Any:
+def _yes_no(judge: OnnxJudge, head: str, identity: str, spec: str) -> Model:
     return JudgeYesNo(judge, identity, spec, _question(judge, head, spec) if head else "")
 
 
-_ROLES: dict[str, Callable[[OnnxJudge, str, str, str], Any]] = {
-    "pair-classifier": JudgeClassifier,
-    "regressor": JudgeRegressor,
-    "sentence-order": JudgeOrder,
+_ROLES: dict[str, Callable[[OnnxJudge, str, str, str], Model]] = {
+    "pair-classifier": _classifier,
+    "regressor": _regressor,
+    "sentence-order": _order,
     "token-tagger": JudgeTagger,
     "masked-lm": _masked,
     "yes-no": _yes_no,
@@ -346,21 +357,17 @@ Layers = Sequence[tuple[Matrix, Matrix]]
 class PooledHead(PairsThroughJudge):
     """The second text is judged beside the first, whose lines are turns, or one alone; read as replies are."""
 
-    by_line = True
-
     def __init__(self, judge: OnnxJudge, folder: Path, description: Description, identity: str) -> None:
-        super().__init__(judge, identity)
-        self.together = bool(judge.together)
         if description.on_identity and description.on_identity != judge.identity:
             raise ModelError(f"{folder} was trained on {description.on_identity}, and {judge.identity} is here")
         if description.activation not in ACTIVATIONS:
             raise ModelError(f"{folder}: activation must be one of {', '.join(ACTIVATIONS)}")
         self._activation = ACTIVATIONS[description.activation]
         self._layers = read(folder / description.file, judge.width)
-        self.labels = len(self._layers[-1][1])
-
-    def logits(self, pairs: Sequence[Pair], limits: Limits = WHOLE, order: Literal["ab", "ba"] = "ab") -> list[Logits]:
-        return self._logits(pairs, limits, order, lambda one: self._values(one.pooled))
+        labels = tuple(str(number) for number in range(1, 1 + len(self._layers[-1][1])))
+        super().__init__(
+            judge, identity, Use(labels, lambda one: self._values(one.pooled), bool(judge.joint), by_line=True)
+        )
 
     def _values(self, pooled: Matrix) -> Matrix:
         x = pooled
@@ -405,7 +412,7 @@ def write(
     return folder
 
 
-# Other roles from the heads of a language model: the judge's own classes, over `GROUNDS\n\nTL;DR: text`.
+# Other roles from the heads of a language model: the judge's own classes, over `CONTEXT\n\nTL;DR: text`.
 
 ROLES = ("pair-classifier", "regressor", "token-tagger")
 ASKED_SO = frozenset({"con", "rel", "cov", "cohd", "adq", ENTAILMENT, WORDS})
@@ -413,7 +420,7 @@ ASKED_SO = frozenset({"con", "rel", "cov", "cohd", "adq", ENTAILMENT, WORDS})
 _FORM, _BLANK = "TL;DR:", " "
 
 
-def adapt_language_model(model: OnnxCausalLM, role: str, head: str, identity: str, spec: str) -> Any:
+def adapt_language_model(model: OnnxCausalLM, role: str, head: str, identity: str, spec: str) -> Model:
     """The model in one of ROLES; `head` chooses among those it was taught."""
     able = [name for name in model.taught if name in ASKED_SO]
     wanted = head or (WORDS if role == "token-tagger" else "")
@@ -426,19 +433,19 @@ def adapt_language_model(model: OnnxCausalLM, role: str, head: str, identity: st
 class LanguageJudge:
     """As much of an OnnxJudge as pairs of texts need."""
 
-    together: frozenset[str] = frozenset()
+    joint: frozenset[str] = frozenset()
     aliases: Mapping[str, str] = {}
 
     def __init__(self, model: OnnxCausalLM) -> None:
         self._model = model
         self.max_tokens = model.max_tokens
-        self.questions = tuple(name for name in model.taught if name in ASKED_SO - {ENTAILMENT, WORDS})
+        self.labels = tuple(name for name in model.taught if name in ASKED_SO - {ENTAILMENT, WORDS})
         self.longest_output = model.max_tokens // 4
         split = model.subwords.split
         self._alone, self._after = split(_FORM).ids, split(f"\n\n{_FORM}").ids
         self.separator = int(split(LINE_BREAK).ids[-1])
 
-    def longest_context(self, output: int, together: bool = False) -> int:
+    def longest_context(self, output: int, joint: bool = False) -> int:
         return self._model.longest_context(output) - len(self._after)
 
     def split(self, text: str) -> Pieces:
@@ -451,8 +458,8 @@ class LanguageJudge:
         starts, ends = (np.maximum(places - 1, 0) for places in (found.starts, found.ends))
         return Pieces(found.ids, starts, ends)
 
-    def judge_asked(self, asked: Sequence[Asked]) -> list[Judgement]:
-        found: dict[Key, Judgement] = {}
+    def score_asked(self, asked: Sequence[Asked]) -> list[PairScore]:
+        found: dict[Key, PairScore] = {}
         for one in sorted(asked, key=lambda one: one.context.tobytes()):
             if one.key not in found:
                 found[one.key] = self._model.judge_after(self._context(one.context), one.output)

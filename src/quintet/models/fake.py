@@ -13,28 +13,32 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quintet.errors import ModelError, UnknownName
+from quintet.models.masked import joined
 from quintet.models.memo import Memo
 from quintet.models.roles import (
-    FIRST_WHOLE,
+    EACH,
     WHOLE,
-    Grades,
-    Judgement,
+    YES_NO,
+    Answer,
+    Context,
     Limits,
-    Logits,
     Long,
-    Mode,
+    Masking,
+    Model,
     Pair,
+    PairModel,
+    PairScore,
+    PromptModel,
     Reading,
+    TokenLM,
     TokenScores,
     TokenVectors,
-    Value,
-    WordClasses,
+    one_text,
 )
 from quintet.models.subwords import shares
 
@@ -57,7 +61,7 @@ CONNECTIVES = frozenset(_CONNECTIVES.split())
 QUESTIONS = ("sel", "coh", "cohd", "acc", "con", "adq", "rel", "cov", "d2t", "gro", "ord", "abba", "abac")
 ALONE = frozenset({"coh", "acc"})
 """Questions about the output by itself."""
-OF_THE_GROUNDS = frozenset({"cov", "adq", "rel", "d2t"})
+OF_THE_CONTEXT = frozenset({"cov", "adq", "rel", "d2t"})
 """Questions that ask what the output says of its context; the others ask what the context says of the output."""
 
 Spans = list[tuple[int, int]]
@@ -127,7 +131,7 @@ def answer(question: str, text: str, context: str) -> float:
     moved = hashlib.blake2b(question.encode(), digest_size=1).digest()[0] / 512
     if question in ALONE or not context:
         return fluency(text) + moved
-    if question in OF_THE_GROUNDS:
+    if question in OF_THE_CONTEXT:
         return 0.5 * fluency(text) + 4 * support(context, text) - 2 + moved
     return backed(text, context) + moved
 
@@ -139,45 +143,36 @@ class _Fake:
         self.identity = f"fake-{role}@{VERSION}"
 
 
-class FakeMaskedLM(_Fake):
-    def log_probs(
-        self,
-        texts: Sequence[str],
-        mode: Mode = "each",
-        *,
-        last: int | None = None,
-        specials: bool = False,
-        long: Long = "window",
-        after: Sequence[int] | None = None,
-    ) -> list[TokenScores]:
-        jobs = zip(texts, after or [-1] * len(texts), strict=True)
-        return [self._one(text, mode, last, specials and mode == "none", long, start) for text, start in jobs]
+class FakeMaskedLM(_Fake, TokenLM):
+    def log_probs(self, pairs: Sequence[tuple[Context, str]], masking: Masking = EACH) -> list[TokenScores]:
+        return [self._one(*joined(*pair), masking) for pair in pairs]
 
-    def _one(self, text: str, mode: Mode, last: int | None, specials: bool, long: Long, start: int) -> TokenScores:
+    def _one(self, text: str, start: int, masking: Masking) -> TokenScores:
         spans = [(0, 0), *tokens(text), (len(text), len(text))]
         names = [text[start:end].lower() for start, end in spans]
         values = [-0.1, *(log_prob(names[i], names[i - 1]) for i in range(1, len(names) - 1)), -0.1]
-        if mode == "none":
+        if masking.mode == "none":
             values = [value / 10 for value in values]
         kept = list(range(len(spans)))
         cut = 0
-        if last is not None:
-            kept = kept[-max(2, last) :]
+        if masking.last is not None:
+            kept = kept[-max(2, masking.last) :]
             cut = max(0, len(spans) - len(kept) - 1)
-        elif long == "cut" and len(spans) > self.max_tokens:
+        elif masking.long == "cut" and len(spans) > self.max_tokens:
             kept = [*kept[: self.max_tokens - 1], kept[-1]]
             cut = len(spans) - self.max_tokens
+        specials = masking.specials and masking.mode == "none"
         kept = [i for i in (kept if specials else kept[1:-1]) if spans[i][1] > start]
         return _scores(text, [spans[i] for i in kept], [values[i] for i in kept], cut)
 
 
-class FakeCausalLM(_Fake):
+class FakeCausalLM(_Fake, TokenLM):
     """A word of the context is likelier than it would be alone, and backed by it. Heads answer as the fake judge."""
 
     taught: tuple[str, ...] = (*QUESTIONS, "nli", "words")
 
-    def log_probs(self, pairs: Sequence[tuple[str | tuple[str, ...], str]]) -> list[TokenScores]:
-        return [self._one(context if isinstance(context, str) else "\n".join(context), text) for context, text in pairs]
+    def log_probs(self, pairs: Sequence[tuple[Context, str]], masking: Masking = EACH) -> list[TokenScores]:
+        return [self._one(one_text(context) or "", text) for context, text in pairs]
 
     def _one(self, context: str, text: str) -> TokenScores:
         spans = tokens(text)
@@ -193,48 +188,70 @@ class FakeCausalLM(_Fake):
             values.append(min(-0.5, value + 2) if names[i] in known and value > -9 else value)
         context = " ".join(seen)
         starts, ends = _columns(spans)
-        judged = Judgement(
+        judged = PairScore(
             {name: answer(name, text, context) for name in QUESTIONS if name in self.taught},
-            entailment(text, context), starts, ends, supported_words(text, spans, context),
-            np.zeros(0, np.float32), (0, cut),
+            (0, cut), starts, ends, supported_words(text, spans, context), entailment(text, context),
         )  # fmt: skip
         return TokenScores(text, starts, ends, np.array(values, np.float32), cut, judged)
 
 
-class FakePairClassifier(_Fake):
+Numbers = Sequence[float] | NDArray[np.float32]
+Rule = Callable[[str, str | None], Numbers]
+
+
+class FakePairs(_Fake, PairModel):
+    """Both texts as far as the limits let them through, and a rule about their words."""
+
+    def __init__(self, role: str, labels: tuple[str, ...], rule: Rule) -> None:
+        super().__init__(role)
+        self.labels, self._rule = labels, rule
+
+    def score(self, pairs: Sequence[Pair], limits: Limits = WHOLE, joint: bool = False) -> list[PairScore]:
+        return [self._one((first, one_text(second)), limits) for first, second in pairs]
+
+    def _one(self, pair: tuple[str, str | None], limits: Limits) -> PairScore:
+        (first, second), cut = _cut(pair, limits, self.max_tokens)
+        return PairScore(dict(zip(self.labels, map(float, self._rule(first, second)), strict=True)), cut)
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        return [len(tokens(text)) for text in texts]
+
+
+def classifier(labels: int = 2) -> FakePairs:
     """One text: is it fluent? Two: does the second have the words of the first? More than two labels are grades."""
 
-    def __init__(self, labels: int = 2) -> None:
-        super().__init__("pair-classifier" if labels == 2 else f"pair-classifier-{labels}")
-        self.labels = labels
-
-    def logits(self, pairs: Sequence[Pair], limits: Limits = WHOLE, order: Literal["ab", "ba"] = "ab") -> list[Logits]:
-        return [self._one(pair, limits) for pair in pairs]
-
-    def _one(self, pair: Pair, limits: Limits) -> Logits:
-        (first, second), cut = _cut(pair, limits, self.max_tokens)
+    def logits(first: str, second: str | None) -> Numbers:
         strength = fluency(first) if second is None else 4 * _likeness(first, second) - 1
-        if self.labels == 2:
-            return Logits(np.array([-strength / 2, strength / 2], np.float32), cut)
-        grade = (self.labels - 1) / (1 + math.exp(-strength))
-        return Logits(np.array([-((k - grade) ** 2) for k in range(self.labels)], np.float32), cut)
+        if labels == 2:
+            return np.array([-strength / 2, strength / 2], np.float32)
+        grade = (labels - 1) / (1 + math.exp(-strength))
+        return np.array([-((k - grade) ** 2) for k in range(labels)], np.float32)
+
+    named = ("no", "yes") if labels == 2 else tuple(str(number) for number in range(1, labels + 1))
+    return FakePairs("pair-classifier" if labels == 2 else f"pair-classifier-{labels}", named, logits)
 
 
-class FakeTokenTagger(_Fake):
-    labels = 2
+def contained(first: str, second: str | None) -> Sequence[float]:
+    """The share of the second text's content words that the first has (CTC-R reads context, then candidate)."""
+    return (support(second or "", first),)
 
-    def tag(self, pairs: Sequence[Pair], limits: Limits = FIRST_WHOLE) -> list[WordClasses]:
-        return [self._one(pair, limits) for pair in pairs]
 
-    def _one(self, pair: Pair, limits: Limits) -> WordClasses:
+def in_order(first: str, second: str | None) -> Sequence[float]:
+    """A text that opens with a connective or a pronoun comes second."""
+    opens = [bool(set(words(text or "")[:1]) & CONNECTIVES) for text in (first, second)]
+    return (0.5 + 2.0 * (opens[1] - opens[0]),)
+
+
+class FakeTokenTagger(FakePairs):
+    def __init__(self) -> None:
+        super().__init__("token-tagger", (), lambda first, second: ())
+
+    def _one(self, pair: tuple[str, str | None], limits: Limits) -> PairScore:
         (first, second), cut = _cut(pair, limits, self.max_tokens)
         known = set(words(second or ""))
         spans = [match.span() for match in re.finditer(r"\S+", first) if words(match.group())]
         aligned = [self._aligned(first[start:end], known) for start, end in spans]
-        starts, ends = _columns(spans)
-        return WordClasses(
-            pair[0], starts, ends, np.array([[p, 1 - p] for p in aligned], np.float32).reshape(-1, 2), cut
-        )
+        return PairScore({}, cut, *_columns(spans), np.array(aligned, np.float32))
 
     @staticmethod
     def _aligned(word: str, known: set[str]) -> float:
@@ -244,38 +261,24 @@ class FakeTokenTagger(_Fake):
         return 0.8 if any(part in COMMON for part in parts) else 0.1
 
 
-class FakeRegressor(_Fake):
-    """The share of the second text's content words that the first has (CTC-R reads context, then candidate)."""
+class FakePrompts(_Fake, PromptModel):
+    """Yes if the second segment is fluent and, where there are more, they have its words. The yes is spread over
+    grades: the surer, the nearer to the top."""
 
-    def values(self, pairs: Sequence[Pair], limits: Limits = WHOLE) -> list[Value]:
-        found = []
-        for pair in pairs:
-            (first, second), cut = _cut(pair, limits, self.max_tokens)
-            found.append(Value(support(second or "", first), cut))
-        return found
-
-
-class FakeSentenceOrder(_Fake):
-    """A text that opens with a connective or a pronoun comes second."""
-
-    def log_odds(self, pairs: Sequence[tuple[str, str]], limits: Limits = WHOLE) -> list[Value]:
-        found = []
-        for pair in pairs:
-            (first, second), cut = _cut(pair, limits, self.max_tokens)
-            opens = [bool(set(words(text or "")[:1]) & CONNECTIVES) for text in (first, second)]
-            found.append(Value(0.5 + 2.0 * (opens[1] - opens[0]), cut))
-        return found
-
-
-class FakeYesNo(_Fake):
-    """Yes if the second segment is fluent and, where there are more, they have its words."""
-
-    def probabilities(self, prompts: Sequence[Sequence[str]], max_tokens: int | None = None) -> list[Value]:
+    def answers(
+        self,
+        prompts: Sequence[Sequence[str]],
+        options: tuple[str, ...] = YES_NO,
+        *,
+        max_tokens: int | None = None,
+        samples: int = 1,
+    ) -> list[Answer]:
         limit = min(max_tokens or self.max_tokens, self.max_tokens)
-        return [self._one(list(prompt), limit) for prompt in prompts]
+        found = [self._one(list(prompt), limit) for prompt in prompts]
+        return found if options == YES_NO else [self._spread(one, len(options) - 1) for one in found]
 
     @staticmethod
-    def _one(prompt: list[str], limit: int) -> Value:
+    def _one(prompt: list[str], limit: int) -> Answer:
         seen, cut = [], 0
         for segment in prompt:
             spans = tokens(segment)
@@ -287,26 +290,21 @@ class FakeYesNo(_Fake):
         strength = fluency(asked)
         if len(seen) > 2:
             strength += 4 * support(asked, " ".join(seen[2:])) - 2
-        return Value(1 / (1 + math.exp(-strength)), (cut, 0))
-
-
-class FakeGrader(FakeYesNo):
-    """The yes of FakeYesNo spread over the grades: the surer, the nearer to the top."""
-
-    def grades(self, prompts: Sequence[Sequence[str]], low: int, high: int, samples: int = 1) -> list[Grades]:
-        return [self._spread(self._one(list(prompt), self.max_tokens), high - low) for prompt in prompts]
+        return Answer.yes(1 / (1 + math.exp(-strength)), cut)
 
     @staticmethod
-    def _spread(yes: Value, steps: int) -> Grades:
+    def _spread(yes: Answer, steps: int) -> Answer:
         p = yes.value
-        return Grades(tuple(math.comb(steps, k) * p**k * (1 - p) ** (steps - k) for k in range(steps + 1)), yes.cut[0])
+        return Answer(tuple(math.comb(steps, k) * p**k * (1 - p) ** (steps - k) for k in range(steps + 1)), yes.cut)
 
 
 def _likeness(first: str, second: str) -> float:
     return max(support(first, second), support(second, first))
 
 
-def _cut(pair: Pair, limits: Limits, max_tokens: int) -> tuple[Pair, tuple[int, int]]:
+def _cut(
+    pair: tuple[str, str | None], limits: Limits, max_tokens: int
+) -> tuple[tuple[str, str | None], tuple[int, int]]:
     """Both texts as far as the limits let them through, and how many words each lost."""
     spans = [tokens(text or "") for text in pair]
     sizes = [
@@ -334,26 +332,22 @@ def _scores(text: str, spans: Spans, values: list[float], cut: int) -> TokenScor
 # The fake of the role that answers every question at once: rules of thumb about words, no weights.
 
 
-class FakeJudge:
+class FakeJudge(PairModel):
     """Fluent outputs whose words stand in their context are good; each question is moved a little, by its name."""
 
     identity = f"fake-judge@{VERSION}"
     max_tokens = 512
     longest_output = 190
     width = 384
-    questions = QUESTIONS
-    together: frozenset[str] = frozenset()
+    labels = QUESTIONS
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
         return [len(tokens(text)) for text in texts]
 
-    def foresee(self, pairs: Sequence[tuple[str, tuple[str, ...]]], together: bool = False) -> None:
-        """Rules of thumb need no plan."""
+    def score(self, pairs: Sequence[Pair], limits: Limits = WHOLE, joint: bool = False) -> list[PairScore]:
+        return [self._one(output, (one,) if isinstance(one, str) else one or ()) for output, one in pairs]
 
-    def judge(self, pairs: Sequence[tuple[str, tuple[str, ...]]], together: bool = False) -> list[Judgement]:
-        return [self._one(output, tuple(context)) for output, context in pairs]
-
-    def _one(self, output: str, context: tuple[str, ...]) -> Judgement:
+    def _one(self, output: str, context: tuple[str, ...]) -> PairScore:
         spans = tokens(output)
         kept = spans[: self.longest_output]
         seen = output[: kept[-1][1]] if kept else ""
@@ -363,14 +357,14 @@ class FakeJudge:
         if lost:
             beside = beside[places[lost][0] :] if len(context) > 1 else beside[: places[len(places) - lost - 1][1]]
         starts, ends = np.array(kept, np.int32).reshape(-1, 2).T
-        return Judgement(
-            {name: answer(name, seen, beside) for name in self.questions},
-            entailment(seen, beside),
+        return PairScore(
+            {name: answer(name, seen, beside) for name in self.labels},
+            (len(spans) - len(kept), lost),
             starts,
             ends,
             supported_words(output, kept, beside),
+            entailment(seen, beside),
             self._pooled(seen, beside),
-            (len(spans) - len(kept), lost),
         )
 
     def _pooled(self, output: str, context: str) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
@@ -407,7 +401,7 @@ class FakeReader:
         return Reading(share, contradicted, 1 - share - contradicted, share, starts, ends, faults, cut)
 
 
-def fake(name: str, role: str) -> Any:
+def fake(name: str, role: str) -> Model:
     """The fake called `name`, which is a role in words, or pair-classifier-5 for one with five labels."""
     if name not in FAKES:
         raise UnknownName("fake model", name, FAKES)
@@ -449,19 +443,19 @@ def token_vector(name: str, width: int) -> NDArray[np.float32]:
     return vector
 
 
-FAKES: dict[str, Callable[[], Any]] = {
+FAKES: dict[str, Callable[[], Model]] = {
     "embedder": lambda: Memo(FakeEncoder()),
     "judge": FakeJudge,
     "reader": FakeReader,
     "masked-lm": lambda: FakeMaskedLM("masked-lm"),
     "causal-lm": lambda: FakeCausalLM("causal-lm"),
     "seq2seq-lm": lambda: FakeCausalLM("seq2seq-lm"),
-    "pair-classifier": lambda: FakePairClassifier(2),
-    "pair-classifier-3": lambda: FakePairClassifier(3),
-    "pair-classifier-5": lambda: FakePairClassifier(5),
-    "token-tagger": lambda: FakeTokenTagger("token-tagger"),
-    "regressor": lambda: FakeRegressor("regressor"),
-    "sentence-order": lambda: FakeSentenceOrder("sentence-order"),
-    "yes-no": lambda: FakeYesNo("yes-no"),
-    "grader": lambda: FakeGrader("grader"),
+    "pair-classifier": classifier,
+    "pair-classifier-3": lambda: classifier(3),
+    "pair-classifier-5": lambda: classifier(5),
+    "token-tagger": FakeTokenTagger,
+    "regressor": lambda: FakePairs("regressor", ("value",), contained),
+    "sentence-order": lambda: FakePairs("sentence-order", ("order",), in_order),
+    "yes-no": lambda: FakePrompts("yes-no"),
+    "grader": lambda: FakePrompts("grader"),
 }

@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 from quintet.errors import ModelError
 from quintet.models.folder import HEADS, Description
 from quintet.models.packed_weights import read_all
-from quintet.models.roles import Judgement
+from quintet.models.roles import PairScore
 from quintet.models.subwords import Pieces
 
 Numbers = NDArray[np.float32]
 
 ENTAILMENT, WORDS = "nli", "words"
 """Heads that are no questions."""
-_NO_POOLED: Numbers = np.zeros(0, np.float32)
 
 
 def shapes(width: int, questions: int) -> dict[str, tuple[int, ...]]:
@@ -66,19 +65,18 @@ class Heads:
         rows = tuple(row for row, name in enumerate(description.questions) if name in description.taught)
         return Heads(tensors, tuple(description.questions[row] for row in rows), rows)
 
-    def judge(self, own: Pieces, states: Numbers, cut: int) -> Judgement:
+    def judge(self, own: Pieces, states: Numbers, cut: int) -> PairScore:
         """`states` (tokens of the text and the line break, width); `cut`: tokens of the context not seen."""
         mean = states.mean(axis=0, dtype=np.float64).astype(np.float32)
         pooled = np.tanh(self._linear("pool", np.concatenate([states[-1], mean])))
         logits = self._linear("heads", pooled)
-        return Judgement(
+        return PairScore(
             {name: float(logits[row]) for name, row in zip(self.questions, self.rows, strict=True)},
-            _softmax(self._linear("nli", pooled)),
+            (0, cut),
             own.starts,
             own.ends,
             _sigmoid(_sums(states[:-1], self.tensors["tok.weight"][0]) + self.tensors["tok.bias"]),
-            _NO_POOLED,
-            (0, cut),
+            _softmax(self._linear("nli", pooled)),
         )
 
     def _linear(self, name: str, x: Numbers) -> Numbers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quintet.models.batching import batches, once_each
-from quintet.models.roles import Long, Mode, TokenScores
+from quintet.models.roles import EACH, Context, Masking, Mode, TokenLM, TokenScores, one_text
 from quintet.models.subwords import MASK, Pieces, Subwords, windows
 
 ONE_BY_ONE = 510
@@ -30,8 +30,14 @@ class Probe:
     targets: NDArray[np.int64]
 
 
-class MaskedLikelihood(ABC):
-    """The role MaskedLM without a model: a backend runs the probes."""
+def joined(context: Context, text: str) -> tuple[str, int]:
+    """Both as one text, and the character after which tokens must end to be scored."""
+    before = one_text(context)
+    return (text, -1) if before is None else (before + text, len(before))
+
+
+class MaskedLikelihood(TokenLM):
+    """Which tokens a masked model is asked for; a backend runs the probes."""
 
     def __init__(self, subwords: Subwords, identity: str, max_tokens: int, budget: int) -> None:
         self.identity, self.max_tokens = identity, max_tokens
@@ -46,30 +52,18 @@ class MaskedLikelihood(ABC):
         """Which probes go through the model together."""
         return batches([len(probe.ids) for probe in probes], self._budget)
 
-    def log_probs(
-        self,
-        texts: Sequence[str],
-        mode: Mode = "each",
-        *,
-        last: int | None = None,
-        specials: bool = False,
-        long: Long = "window",
-        after: Sequence[int] | None = None,
-    ) -> list[TokenScores]:
-        jobs = list(zip(texts, after or [-1] * len(texts), strict=True))
-        return once_each(jobs, lambda distinct: self._log_probs(distinct, mode, last, specials, long))
+    def log_probs(self, pairs: Sequence[tuple[Context, str]], masking: Masking = EACH) -> list[TokenScores]:
+        return once_each([joined(*pair) for pair in pairs], lambda distinct: self._log_probs(distinct, masking))
 
-    def _log_probs(
-        self, jobs: list[tuple[str, int]], mode: Mode, last: int | None, specials: bool, long: Long
-    ) -> list[TokenScores]:
+    def _log_probs(self, jobs: list[tuple[str, int]], masking: Masking) -> list[TokenScores]:
         texts = [text for text, _ in jobs]
         split = [self._subwords.split(text) for text in texts]
-        specials = specials and mode == "none"
+        mode, specials = masking.mode, masking.specials and masking.mode == "none"
         framed = [self._framed(text, pieces) for text, pieces in zip(texts, split, strict=True)]
         probes: list[Probe] = []
         scored, cuts = [], []
         for index, whole in enumerate(framed):
-            seen, cut = self._seen(whole, last, long)
+            seen, cut = self._seen(whole, masking)
             cuts.append(cut)
             scored.append(seen if specials else seen[1:-1])
             wanted = scored[-1].ends > jobs[index][1]
@@ -90,14 +84,14 @@ class MaskedLikelihood(ABC):
             np.concatenate([[0], pieces.ends, [len(text)]]).astype(np.int32),
         )
 
-    def _seen(self, whole: Pieces, last: int | None, long: Long) -> tuple[Pieces, int]:
+    def _seen(self, whole: Pieces, masking: Masking) -> tuple[Pieces, int]:
         """The ids that are looked at, and how many of the text are not."""
-        if last is not None:
-            last = max(2, min(last, self.max_tokens))
+        if masking.last is not None:
+            last = max(2, min(masking.last, self.max_tokens))
             lost = max(0, len(whole) - last)
             # The special token in front goes with the first cut; it is no token of the text.
             return whole[lost:], max(0, lost - 1)
-        lost = max(0, len(whole) - self.max_tokens) if long == "cut" else 0
+        lost = max(0, len(whole) - self.max_tokens) if masking.long == "cut" else 0
         if lost:
             whole = whole[np.r_[0 : self.max_tokens - 1, len(whole) - 1]]
         return whole, lost

@@ -4,7 +4,7 @@
 looks at itself and at what was kept of the context. Contexts are always read apart, kept or not, and how far a text is
 filled up depends on its own length alone: so neither memory nor company changes a bit.
 
-Questions that compare two short texts (`together`) read them as one, `[CLS] output [SEP] context [SEP]`, where each
+Questions that compare two short texts (`joint`) read them as one, `[CLS] output [SEP] context [SEP]`, where each
 sees the other: little would be shared there.
 """
 
@@ -26,7 +26,7 @@ from quintet.models.batching import equal_batches
 from quintet.models.folder import Description
 from quintet.models.memo import KeptStates, forgetting
 from quintet.models.onnx_backend import cut, input_names, open_session, output_names
-from quintet.models.roles import Judgement
+from quintet.models.roles import WHOLE, Context, Limits, Pair, PairModel, PairScore
 from quintet.models.subwords import Pieces, Subwords
 
 # What a judge keeps of contexts it has read: keys and values of every layer, for all outputs that stand beside them.
@@ -66,7 +66,6 @@ def from_outputs(fresh: Sequence[States], text: int, length: int) -> States:
     return own.reshape(len(fresh) // 2, 2, *own.shape[1:])
 
 
-JudgedPair = tuple[str, tuple[str, ...]]
 Key = tuple[bytes, bytes, bool]
 OUTPUTS = ("heads", "nli", "words", "pooled")
 WORDS = "word_logp"
@@ -99,7 +98,7 @@ class Asked:
     context: NDArray[np.int64]
     cut: tuple[int, int] = (0, 0)
     """Tokens of the output and of the context that are left out."""
-    together: bool = False
+    joint: bool = False
     """Whether the two are read as one text."""
 
     @property
@@ -110,24 +109,24 @@ class Asked:
     @property
     def as_one(self) -> bool:
         """An output without context is the same text in either way."""
-        return self.together and len(self.context) > 0
+        return self.joint and len(self.context) > 0
 
-    def judgement(self, answers: Answers) -> Judgement:
-        return Judgement(
-            answers.heads, answers.entailment, self.output.starts, self.output.ends, answers.words, answers.pooled,
-            self.cut,
+    def scored(self, answers: Answers) -> PairScore:
+        return PairScore(
+            answers.heads, self.cut, self.output.starts, self.output.ends, answers.words, answers.entailment,
+            answers.pooled,
         )  # fmt: skip
 
 
-class OnnxJudge:
+class OnnxJudge(PairModel):
     """A graph: ids, types, output_mask, rows, targets and keys and values of contexts, to heads, nli, words, pooled,
     word_logp and fresh keys and values (see `train.export_evaluator`)."""
 
     def __init__(self, folder: Path, description: Description, identity: str) -> None:
         self.identity = identity
         self.max_tokens = description.max_tokens
-        self.questions, self.aliases = description.questions, description.aliases
-        self.together = frozenset(description.together)
+        self.labels, self.aliases = description.questions, description.aliases
+        self.joint = frozenset(description.together)
         self.width = description.width
         self.longest_output = description.longest_output
         self.subwords = Subwords.read(folder / "tokenizer.json")
@@ -141,7 +140,7 @@ class OnnxJudge:
         self._pieces: OrderedDict[str, Pieces] = OrderedDict()
         self._known: OrderedDict[Key, Answers] = OrderedDict()
         self._states: KeptStates[States] = KeptStates(STATE_BYTES, lambda states: states.nbytes)
-        self._foreseen: list[Asked] = []
+        self._prefetched: list[Asked] = []
         self._lock = threading.RLock()
         self._fresh = [name for names in fresh_names(description.layers) for name in names]
         self._check(description)
@@ -162,9 +161,9 @@ class OnnxJudge:
         ):
             raise ModelError(f"{self._path} cannot read contexts apart from outputs; export it anew with this version")
 
-    def longest_context(self, output: int, together: bool = False) -> int:
+    def longest_context(self, output: int, joint: bool = False) -> int:
         """Tokens of context that it looks at, beside an output of so many; read apart, those do not matter."""
-        return self.max_tokens - (output + 3 if together else 2)
+        return self.max_tokens - (output + 3 if joint else 2)
 
     @property
     def separator(self) -> int:
@@ -178,36 +177,37 @@ class OnnxJudge:
     def lengths(self, texts: Sequence[str]) -> list[int]:
         return [len(self.split(text)) for text in texts]
 
-    def judge(self, pairs: Sequence[JudgedPair], together: bool = False) -> list[Judgement]:
-        return self.judge_asked([self._asked(output, tuple(context), together) for output, context in pairs])
+    def score(self, pairs: Sequence[Pair], limits: Limits = WHOLE, joint: bool = False) -> list[PairScore]:
+        """How much of either text is seen is settled; `limits` are for models that read both as one."""
+        return self.score_asked([self._asked(output, context, joint) for output, context in pairs])
 
-    def foresee(self, pairs: Sequence[JudgedPair], together: bool = False) -> None:
+    def prefetch(self, pairs: Sequence[Pair], joint: bool = False) -> None:
         """Pairs that will be asked for: they are answered with the next question that has no answer yet, all that share
         contexts together, whoever asks for them."""
         with self._lock:
-            room = max(0, REMEMBERED // 2 - len(self._foreseen))
-            self._foreseen += [self._asked(output, tuple(context), together) for output, context in pairs[:room]]
+            room = max(0, REMEMBERED // 2 - len(self._prefetched))
+            self._prefetched += [self._asked(output, context, joint) for output, context in pairs[:room]]
 
-    def judge_asked(self, asked: Sequence[Asked]) -> list[Judgement]:
+    def score_asked(self, asked: Sequence[Asked]) -> list[PairScore]:
         """For callers that cut their texts in their own way. Equal inputs are judged once, whoever asks, until
         `forget`."""
         with self._lock:
             keys = [one.key for one in asked]
             answers = {key: self._known[key] for key in keys if key in self._known}
             if len(answers) < len(set(keys)):
-                foreseen, self._foreseen = self._foreseen, []
-                wanted = {one.key: one for one in (*asked, *foreseen)}
+                prefetched, self._prefetched = self._prefetched, []
+                wanted = {one.key: one for one in (*asked, *prefetched)}
                 answers.update(self._answered([one for key, one in wanted.items() if key not in self._known]))
             for key, answer in answers.items():
                 _remember(self._known, key, answer)
-            return [one.judgement(answers[key]) for key, one in zip(keys, asked, strict=True)]
+            return [one.scored(answers[key]) for key, one in zip(keys, asked, strict=True)]
 
     def forget(self) -> None:
         with self._lock:
             self._pieces.clear()
             self._known.clear()
             self._states.clear()
-            self._foreseen.clear()
+            self._prefetched.clear()
 
     def split(self, text: str) -> Pieces:
         with self._lock:
@@ -221,17 +221,18 @@ class OnnxJudge:
         """It reads outputs as it does contexts."""
         return self.split(text)
 
-    def _asked(self, output_text: str, texts: tuple[str, ...], together: bool) -> Asked:
+    def _asked(self, output_text: str, given: Context, joint: bool) -> Asked:
+        texts = given if isinstance(given, tuple) else () if given is None else (given,)
         whole = self.split(output_text)
         output = whole[: self.longest_output]
         context = self._joined([self.split(text).ids for text in texts])
-        lost = max(0, len(context) - self.longest_context(len(output), together))
+        lost = max(0, len(context) - self.longest_context(len(output), joint))
         kept = context[lost:] if len(texts) > 1 else context[: len(context) - lost]
-        return Asked(output, kept, (len(whole) - len(output), lost), together)
+        return Asked(output, kept, (len(whole) - len(output), lost), joint)
 
     def _joined(self, parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
         if len(parts) == 1:
-            return parts[0]  # no copy: many outputs are foreseen beside one window
+            return parts[0]  # no copy: many outputs are prefetched beside one window
         between = np.array([self._last], np.int64)
         return np.concatenate([np.empty(0, np.int64), *[one for part in parts for one in (between, part)][1:]])
 
@@ -288,7 +289,7 @@ class OnnxJudge:
         shares = _softmax(nli)
         return [
             Answers(
-                dict(zip(self.questions, heads[r].tolist(), strict=True)),
+                dict(zip(self.labels, heads[r].tolist(), strict=True)),
                 shares[r],
                 _sigmoid(words[r, 1 : len(row.output) + 1]),
                 pooled[r].copy(),

@@ -23,7 +23,18 @@ from quintet.models.folder import Description
 from quintet.models.lm_heads import Heads
 from quintet.models.memo import KeptStates, forgetting
 from quintet.models.onnx_backend import open_session
-from quintet.models.roles import Judgement, TokenScores, Value
+from quintet.models.roles import (
+    EACH,
+    YES_NO,
+    Answer,
+    Context,
+    Masking,
+    PairScore,
+    PromptModel,
+    TokenLM,
+    TokenScores,
+    only_yes_no,
+)
 from quintet.models.subwords import Pieces, Subwords
 
 # Keys and values of a language model, under the names its graph has for them.
@@ -59,7 +70,7 @@ ANSWERS = ("Yes", "No")
 _ASK = "\nAnswer Yes or No."
 
 
-class ChatYesNo:
+class ChatYesNo(PromptModel):
     def __init__(self, model: OnnxCausalLM, identity: str) -> None:
         self._model = model
         self.identity, self.max_tokens = identity, model.max_tokens
@@ -72,16 +83,24 @@ class ChatYesNo:
         self._between = split("\n").ids
         self._answers = [int(split(word).ids[0]) for word in ANSWERS]
 
-    def probabilities(self, prompts: Sequence[Sequence[str]], max_tokens: int | None = None) -> list[Value]:
+    def answers(
+        self,
+        prompts: Sequence[Sequence[str]],
+        options: tuple[str, ...] = YES_NO,
+        *,
+        max_tokens: int | None = None,
+        samples: int = 1,
+    ) -> list[Answer]:
+        only_yes_no(self.identity, options)
         limit = min(max_tokens or self.max_tokens, self.max_tokens)
-        found: dict[tuple[str, ...], Value] = {}
+        found: dict[tuple[str, ...], Answer] = {}
         for prompt in map(tuple, prompts):
             if prompt not in found:
                 found[prompt] = self._one(prompt, limit)
         return [found[tuple(prompt)] for prompt in prompts]
 
-    def _one(self, prompt: tuple[str, ...], limit: int) -> Value:
-        """The grounds come before the output and the question last, so that equal documents are read once."""
+    def _one(self, prompt: tuple[str, ...], limit: int) -> Answer:
+        """The context comes before the output and the question last, so that equal documents are read once."""
         question, own, *beside = prompt
         parts = [*beside, own, question] if beside else [own, question]
         split = [self._model.subwords.split(part.strip()).ids for part in parts]
@@ -90,7 +109,7 @@ class ChatYesNo:
         body = np.concatenate([piece for part in kept for piece in (self._between, part)][1:])
         ids = np.concatenate([self._before, body, self._after]).astype(np.int64)
         yes, no = self._model.next_log_probs(ids, self._answers).tolist()
-        return Value(float(0.5 * (1.0 + np.tanh(0.5 * (yes - no)))), (cut, 0))
+        return Answer.yes(float(0.5 * (1.0 + np.tanh(0.5 * (yes - no)))), cut)
 
 
 def _cut(parts: list[Ids], room: int) -> tuple[list[Ids], int]:
@@ -106,7 +125,7 @@ def _cut(parts: list[Ids], room: int) -> tuple[list[Ids], int]:
 
 
 Ids = NDArray[np.int64]
-Context = str | tuple[str, ...]
+Before = str | tuple[str, ...]
 
 STATE_BYTES = 192 * 2**20
 """Memory for contexts already read, the least recently used out first; a token takes 46 kB."""
@@ -126,7 +145,7 @@ class _Read(NamedTuple):
     """Of its tokens and of what closes it; none without heads."""
 
 
-class OnnxCausalLM:
+class OnnxCausalLM(TokenLM):
     """A graph: ids, past, rows, targets to logp, present, and states if it has heads (see `train.export_judge_lm`)."""
 
     def __init__(self, folder: Path, description: Description, identity: str) -> None:
@@ -144,17 +163,17 @@ class OnnxCausalLM:
         self._path, self._packed = folder / description.file, folder / packed_weights.FILE
         self._opened: Any = None
         self._states: KeptStates[States] = KeptStates(STATE_BYTES, size)
-        self._known: OrderedDict[tuple[Context, str], TokenScores] = OrderedDict()
+        self._known: OrderedDict[tuple[Before, str], TokenScores] = OrderedDict()
         self._lock = threading.RLock()
         self.tokens_read = 0
         """Tokens that went through the model."""
         forgetting(self)
 
-    def log_probs(self, pairs: Sequence[tuple[Context, str]]) -> list[TokenScores]:
-        plain = [(context if isinstance(context, str) else tuple(context), text) for context, text in pairs]
+    def log_probs(self, pairs: Sequence[tuple[Context, str]], masking: Masking = EACH) -> list[TokenScores]:
+        plain: list[tuple[Before, str]] = [(context or "", text) for context, text in pairs]
         with self._lock:
             found = {pair: self._known[pair] for pair in dict.fromkeys(plain) if pair in self._known}
-            texts: dict[Context, list[str]] = {}
+            texts: dict[Before, list[str]] = {}
             for context, text in dict.fromkeys(plain):
                 if (context, text) not in found:
                     # Texts after one context follow one another, so that it is read once.
@@ -180,7 +199,7 @@ class OnnxCausalLM:
             rows = np.zeros(len(answers), np.int64)
             return self._scored(ids[-1:], self._state(ids[:-1]), rows, np.array(answers, np.int64))
 
-    def judge_after(self, context: Ids, own: Pieces) -> Judgement:
+    def judge_after(self, context: Ids, own: Pieces) -> PairScore:
         """What its heads say of a text, for callers that cut texts in their own way."""
         with self._lock:
             judgement = self._read(context, "", own).judgement
@@ -193,7 +212,7 @@ class OnnxCausalLM:
         # Room for short texts is left free whatever their length, so that they all follow the same context.
         return self.max_tokens - 1 - max(own, min(self.max_tokens // 8, self.max_tokens - 1))
 
-    def _context(self, context: Context) -> Ids:
+    def _context(self, context: Before) -> Ids:
         if isinstance(context, str):
             return self.subwords.split(context).ids
         parts = [np.append(self.subwords.split(turn).ids, self._end) for turn in context]

@@ -15,11 +15,12 @@ import threading
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 from quintet.errors import InputError, MissingExtra, ModelError
 from quintet.models import catalog, folder, packed_weights
 from quintet.models.folder import Description, describe
+from quintet.models.roles import Embedder, Model, PairModel, PromptModel, Reader, TokenLM
 
 # Snapshots from the Hugging Face hub: a revision is required, tensors only, offline variables are honoured.
 
@@ -72,10 +73,10 @@ def _is_whole(folder: Path) -> bool:
 # Which object plays a role for a folder with a graph: `model.toml` says what the graph was made for.
 
 Opener = Callable[[str, str], Any]
-"""Opens another spec in a role, once per process."""
+"""Opens another spec in a role, once per process; which class that is, the description of its folder has said."""
 
 
-def open_graph(spec: str, path: Path, role: str, head: str, identity: str, opener: Opener) -> Any:
+def open_graph(spec: str, path: Path, role: str, head: str, identity: str, opener: Opener) -> Model:
     found = describe(path)
     if found.role == "judge" and role != "judge":
         from quintet.models.adapters import adapt
@@ -101,36 +102,36 @@ def open_graph(spec: str, path: Path, role: str, head: str, identity: str, opene
     return _OPENERS[role](path, found, identity) if role in _OPENERS else _unknown(spec, role)
 
 
-def _embedder(path: Path, found: Description, identity: str) -> Any:
+def _embedder(path: Path, found: Description, identity: str) -> Model:
     from quintet.models.memo import Memo
     from quintet.models.onnx_backend import OnnxEmbedder
 
     return Memo(OnnxEmbedder(path, found, identity))
 
 
-def _judge(path: Path, found: Description, identity: str) -> Any:
+def _judge(path: Path, found: Description, identity: str) -> Model:
     from quintet.models.onnx_judge import OnnxJudge
 
     return OnnxJudge(path, found, identity)
 
 
-def _causal(path: Path, found: Description, identity: str) -> Any:
+def _causal(path: Path, found: Description, identity: str) -> Model:
     from quintet.models.onnx_lm import OnnxCausalLM
 
     return OnnxCausalLM(path, found, identity)
 
 
-def _reader(path: Path, found: Description, identity: str) -> Any:
+def _reader(path: Path, found: Description, identity: str) -> Model:
     from quintet.models.reader import OnnxReader
 
     return OnnxReader(path, found, identity)
 
 
-def _unknown(spec: str, role: str) -> Any:
+def _unknown(spec: str, role: str) -> Model:
     raise ModelError(f"{spec} says it is for the role {role}, which no graph has here; the file is newer than quintet")
 
 
-_OPENERS: dict[str, Callable[[Path, Description, str], Any]] = {
+_OPENERS: dict[str, Callable[[Path, Description, str], Model]] = {
     "embedder": _embedder,
     "judge": _judge,
     "reader": _reader,
@@ -145,12 +146,26 @@ TORCH = "torch-2"
 an embedder, T5 the blanks around separators, layer 0 is the table of words."""
 WEIGHTS = ("*.safetensors", "config.json", "tokenizer.json", "*.npy")
 
-_opened: dict[tuple[str, str], Any] = {}
+_opened: dict[tuple[str, str], Model] = {}
 _opening: dict[tuple[str, str], threading.RLock] = {}
 _lock = threading.Lock()
 
 
-def open_model(spec: str, role: str = "embedder") -> Any:
+@overload
+def open_model(spec: str, role: Literal["embedder"] = "embedder") -> Embedder: ...
+@overload
+def open_model(spec: str, role: Literal["masked-lm", "causal-lm", "seq2seq-lm"]) -> TokenLM: ...
+@overload
+def open_model(
+    spec: str, role: Literal["judge", "pair-classifier", "token-tagger", "regressor", "sentence-order"]
+) -> PairModel: ...
+@overload
+def open_model(spec: str, role: Literal["yes-no", "grader"]) -> PromptModel: ...
+@overload
+def open_model(spec: str, role: Literal["reader"]) -> Reader: ...
+@overload
+def open_model(spec: str, role: str) -> Any: ...
+def open_model(spec: str, role: str = "embedder") -> Model:
     """The model behind `spec` in the given role (see `roles`); opened once per process."""
     with _lock:
         own = _opening.setdefault((spec, role), threading.RLock())
@@ -173,7 +188,7 @@ def split(spec: str) -> tuple[str, str]:
     return kind, name
 
 
-def _open(spec: str, role: str) -> Any:
+def _open(spec: str, role: str) -> Model:
     kind, name = split(spec)
     if kind == "fake":
         from quintet.models.fake import fake
@@ -207,12 +222,12 @@ def _open(spec: str, role: str) -> Any:
     return open_torch(path, role, identity(spec), half=head == HALF)
 
 
-def _open_graph(spec: str, path: Path, role: str, head: str) -> Any:
+def _open_graph(spec: str, path: Path, role: str, head: str) -> Model:
     """A folder with a graph. A judge fills many roles, and all of them share its passes."""
     from quintet.models import open as graphs
 
     named = identity(f"{spec}#{head}" if head else spec)
-    return graphs.open_graph(spec, path, role, head, named, lambda other, asked: open_model(other, asked))
+    return graphs.open_graph(spec, path, role, head, named, open_model)
 
 
 def apart(kind: str, name: str) -> tuple[str, str]:

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from quintet.core.plain import JsonObject
 from quintet.errors import InputError, ModelError
 from quintet.models.openai_client import Answers, Client, Refused, Settings
-from quintet.models.roles import Grades, Value
+from quintet.models.roles import YES_NO, Answer, PromptModel
 
 VERSION = 1
 """Changes with the wording below."""
@@ -67,15 +67,13 @@ def openai_identity(name: str) -> str:
 
 def open_openai(name: str, role: str) -> OpenAIModel:
     model, url = read_spec(name)
-    if role == "grader":
-        return OpenAIGrader(model, url, openai_identity(name), Settings.from_environment())
-    if role != "yes-no":
+    if role not in ("yes-no", "grader"):
         raise ModelError(f"openai:{name} answers questions (roles yes-no, grader), it is no {role}; name another model")
-    return OpenAIYesNo(model, url, openai_identity(name), Settings.from_environment())
+    return OpenAIModel(model, url, openai_identity(name), Settings.from_environment())
 
 
-class OpenAIModel:
-    """What every role of a server's model shares: asking, keeping answers, counting what they cost."""
+class OpenAIModel(PromptModel):
+    """Asks a server, keeps its answers, counts what they cost. Options are Yes and No, or whole numbers: grades."""
 
     def __init__(self, model: str, url: str, identity: str, settings: Settings) -> None:
         self.identity, self.max_tokens = identity, settings.tokens
@@ -117,15 +115,25 @@ class OpenAIModel:
                 return self._ask(messages, temperature)
             raise ModelError(f"{self._client.url} refused {self._model}: {error.status} {error.message}") from None
 
-
-class OpenAIYesNo(OpenAIModel):
-    def probabilities(self, prompts: Sequence[Sequence[str]], max_tokens: int | None = None) -> list[Value]:
+    def answers(
+        self,
+        prompts: Sequence[Sequence[str]],
+        options: tuple[str, ...] = YES_NO,
+        *,
+        max_tokens: int | None = None,
+        samples: int = 1,
+    ) -> list[Answer]:
         limit = min(max_tokens or self.max_tokens, self.max_tokens)
         fitted = [fit(prompt, limit) for prompt in prompts]
-        found = self._each([segments for segments, _ in fitted], self._probability)
-        return [Value(found[segments], (cut, 0)) for segments, cut in fitted]
+        distinct = [segments for segments, _ in fitted]
+        if options == YES_NO:
+            yes = self._each(distinct, self._yes)
+            return [Answer.yes(yes[segments], cut) for segments, cut in fitted]
+        low, high = int(options[0]), int(options[-1])
+        grades = self._each(distinct, lambda segments: self._grades(segments, low, high, samples))
+        return [Answer(grades[segments], cut) for segments, cut in fitted]
 
-    def _probability(self, segments: tuple[str, ...]) -> float:
+    def _yes(self, segments: tuple[str, ...]) -> float:
         messages = chat(segments)
         key = self._key(messages)
         known = self._answers.get(key) if self._answers else None
@@ -136,6 +144,31 @@ class OpenAIYesNo(OpenAIModel):
         if self._answers:
             self._answers.put(key, value)
         return value
+
+    def _grades(self, segments: tuple[str, ...], low: int, high: int, samples: int) -> tuple[float, ...]:
+        messages = chat(segments, GRADING_RULES, _ASK_GRADE.format(low=low, high=high))
+        keys = [self._key(messages, low, high, samples, grade) for grade in range(low, high + 1)]
+        if self._answers:
+            known = [self._answers.get(key) for key in keys]
+            if None not in known:
+                self._client.usage.known += 1
+                return tuple(p for p in known if p is not None)
+        found = self._asked(messages, low, high, samples)
+        if self._answers:
+            for key, p in zip(keys, found, strict=True):
+                self._answers.put(key, p)
+        return found
+
+    def _asked(self, messages: list[dict[str, str]], low: int, high: int, samples: int) -> tuple[float, ...]:
+        total = [0.0] * (high - low + 1)
+        for _ in range(samples):
+            answer = self._ask(messages, 0.0 if samples == 1 else _SAMPLED)
+            content, mass = first_answer(answer)
+            by_grade = [mass.get(str(grade), 0.0) for grade in range(low, high + 1)]
+            if sum(by_grade) > 0:
+                return tuple(p / sum(by_grade) for p in by_grade)
+            total[_read(content, low, high) - low] += 1 / samples
+        return tuple(total)
 
 
 def chat(segments: Sequence[str], rules: str = RULES, ask: str = _ASK) -> list[dict[str, str]]:
@@ -227,38 +260,6 @@ _ASK_GRADE = "Answer with one whole number from {low} to {high} and nothing else
 _NUMBER = re.compile(r"[^\w-]*(\d+)(?![\w.,]*\d)")
 _SAMPLED = 1.0
 """Temperature where answers are counted: at 0 they would all be the same."""
-
-
-class OpenAIGrader(OpenAIModel):
-    def grades(self, prompts: Sequence[Sequence[str]], low: int, high: int, samples: int = 1) -> list[Grades]:
-        fitted = [fit(prompt, self.max_tokens) for prompt in prompts]
-        found = self._each([s for s, _ in fitted], lambda segments: self._grades(segments, low, high, samples))
-        return [Grades(found[segments], cut) for segments, cut in fitted]
-
-    def _grades(self, segments: tuple[str, ...], low: int, high: int, samples: int) -> tuple[float, ...]:
-        messages = chat(segments, GRADING_RULES, _ASK_GRADE.format(low=low, high=high))
-        keys = [self._key(messages, low, high, samples, grade) for grade in range(low, high + 1)]
-        if self._answers:
-            known = [self._answers.get(key) for key in keys]
-            if None not in known:
-                self._client.usage.known += 1
-                return tuple(p for p in known if p is not None)
-        found = self._asked(messages, low, high, samples)
-        if self._answers:
-            for key, p in zip(keys, found, strict=True):
-                self._answers.put(key, p)
-        return found
-
-    def _asked(self, messages: list[dict[str, str]], low: int, high: int, samples: int) -> tuple[float, ...]:
-        total = [0.0] * (high - low + 1)
-        for _ in range(samples):
-            answer = self._ask(messages, 0.0 if samples == 1 else _SAMPLED)
-            content, mass = first_answer(answer)
-            by_grade = [mass.get(str(grade), 0.0) for grade in range(low, high + 1)]
-            if sum(by_grade) > 0:
-                return tuple(p / sum(by_grade) for p in by_grade)
-            total[_read(content, low, high) - low] += 1 / samples
-        return tuple(total)
 
 
 def _read(content: str, low: int, high: int) -> int:

@@ -1,4 +1,14 @@
-"""What a metric may ask of a model. A role never names a framework.
+"""What a metric may ask of a model: five contracts, none of which names a framework.
+
+| contract | asked for | roles that it fills |
+|---|---|---|
+| Embedder | `embed(texts)`: a vector per token | embedder |
+| TokenLM | `log_probs((context, text))`: a log-probability per token | masked-lm, causal-lm, seq2seq-lm |
+| PairModel | `score((first, second))`: named logits, support of each token | judge, pair-classifier, regressor, … |
+| PromptModel | `answers(prompts, options)`: a probability per option | yes-no, grader |
+| Reader | `read((context, claims))`: verdicts on claims | reader |
+
+A role is what a model is opened as (`open_model(spec, role)`): it says which head of a checkpoint is meant.
 
 Texts are data: a backend must encode them so that separators, prompts or control characters inside a text cannot
 change the structure of the model's input.
@@ -6,12 +16,14 @@ change the structure of the model's input.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+from quintet.errors import ModelError
 
 Long = Literal["window", "cut"]
 """What to do with a text longer than the model: overlapping windows (nothing lost), or cut as the papers do."""
@@ -69,6 +81,31 @@ Mode = Literal["each", "none"]
 """Masked likelihood: every token masked in turn (the papers' formula), or one pass over the unmasked text."""
 Keep = Literal["start", "end"]
 Strategy = Literal["longest_first", "only_second"]
+Context = str | tuple[str, ...] | None
+"""What stands with a text: nothing, a text, or several (turns of a dialogue)."""
+
+
+def one_text(context: Context) -> str | None:
+    """For models that know no turns: a line for each."""
+    if isinstance(context, tuple):
+        return "\n".join(context) if context else None
+    return context
+
+
+@dataclass(frozen=True)
+class Masking:
+    """How a masked model is asked; models that read from left to right take no notice."""
+
+    mode: Mode = "each"
+    last: int | None = None
+    """Only the last so many ids, special tokens included, are seen, and the first and last of them are not scored
+    (USR: 100)."""
+    specials: bool = False
+    """With mode none, the special tokens are scored too (GRUEN's code)."""
+    long: Long = "window"
+
+
+EACH = Masking()
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,20 +113,40 @@ class TokenScores:
     """One log-probability per token of a text."""
 
     text: str
+    """As the model saw it: a masked model sees context and text as one."""
     starts: NDArray[np.int32]
     ends: NDArray[np.int32]
     """Special tokens, where asked for, have start == end."""
     log_probs: NDArray[np.float32]
     cut: int = 0
     """Tokens (of the text, for a causal model of its context) that the model did not see."""
-    judgement: Judgement | None = None
-    """What a causal model with heads says about the text, from the same pass."""
+    judgement: PairScore | None = None
+    """What the heads of a causal model, where it has some, say about the text, from the same pass."""
 
     def __len__(self) -> int:
         return len(self.starts)
 
     def token(self, index: int) -> str:
         return self.text[self.starts[index] : self.ends[index]]
+
+
+@runtime_checkable
+class TokenLM(Protocol):
+    identity: str
+    max_tokens: int
+    taught: tuple[str, ...] = ()
+    """The heads that were trained: questions, `nli` for the entailment, `words`. None: no heads."""
+
+    def log_probs(self, pairs: Sequence[tuple[Context, str]], masking: Masking = EACH) -> list[TokenScores]:
+        """Log-probability of each token of the text, for pairs of context and text.
+
+        masked: given all other tokens of both, which are read as one text without anything between them; tokens that
+        end in the text are scored.
+        causal: given the context and what precedes it. Turns are joined by the end-of-text token; a space between the
+        two belongs to the text. What does not fit is cut from the start of the context.
+        seq2seq: its special tokens included, given the context as input and what precedes it. What is too long loses
+        its end.
+        """
 
 
 @dataclass(frozen=True)
@@ -112,203 +169,113 @@ class Limits:
 WHOLE = Limits()
 FIRST_WHOLE = Limits(strategy="only_second")
 
-
-@dataclass(frozen=True, eq=False)
-class Logits:
-    values: NDArray[np.float32]
-    cut: tuple[int, int] = (0, 0)
-    """Tokens of each text that the model did not see."""
+Pair = tuple[str, Context]
+"""Two texts in the order in which the model was trained to read them, or one and nothing."""
+_NOWHERE = np.empty(0, np.int32)
+_NOTHING = np.empty(0, np.float32)
 
 
 @dataclass(frozen=True, eq=False)
-class WordClasses:
-    """Class probabilities of each white-space word of a text that has a token."""
+class PairScore:
+    """What a model says of a pair from one pass."""
 
-    text: str
-    starts: NDArray[np.int32]
-    ends: NDArray[np.int32]
-    probabilities: NDArray[np.float32]
-    """(words, classes)"""
+    logits: Mapping[str, float]
+    """One number per label; of a regressor, a single one."""
     cut: tuple[int, int] = (0, 0)
+    """Tokens of each text that were not seen."""
+    starts: NDArray[np.int32] = field(default_factory=lambda: _NOWHERE, repr=False)
+    ends: NDArray[np.int32] = field(default_factory=lambda: _NOWHERE, repr=False)
+    support: NDArray[np.float32] = field(default_factory=lambda: _NOTHING, repr=False)
+    """P(supported) of each token of the text that is judged, or, from a tagger, of each of its words."""
+    entailment: NDArray[np.float32] = field(default_factory=lambda: _NOTHING, repr=False)
+    """P(entailed), P(neutral), P(contradicted)."""
+    pooled: NDArray[np.float32] = field(default_factory=lambda: _NOTHING, repr=False)
+    """What the heads read, where further small heads may stand on it."""
+
+    @property
+    def values(self) -> NDArray[np.float32]:
+        """The logits in the order of the labels."""
+        return np.array(list(self.logits.values()), np.float32)
+
+    @property
+    def value(self) -> float:
+        """The number of a model with one output."""
+        (found,) = self.logits.values()
+        return found
+
+
+@runtime_checkable
+class PairModel(Protocol):
+    """Classifier, regressor, sentence order, tagger, or a multi-task encoder that answers for all of them."""
+
+    identity: str
+    max_tokens: int
+    labels: tuple[str, ...]
+    """Names of the logits; of a multi-task encoder its questions."""
+    joint: frozenset[str] = frozenset()
+    """Labels of a multi-task encoder for which both texts are to be read as one; the others want them read apart."""
+    longest_output: int = 190
+    """Tokens of the judged text that a multi-task encoder looks at."""
+
+    def score(self, pairs: Sequence[Pair], limits: Limits = WHOLE, joint: bool = False) -> list[PairScore]:
+        """A multi-task encoder judges the first text beside the second, which may be several with a separator between
+        them that no text can forge: what is too long loses its end, several contexts lose their start. Only labels
+        that want to be read this way (`joint`) have learnt to answer."""
+
+    def prefetch(self, pairs: Sequence[Pair], joint: bool = False) -> None:
+        """Says what will be asked for, so that what pairs have in common is computed once, whoever asks. Changes no
+        answer."""
+        return
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text, for cutting documents into windows."""
+
+
+YES_NO = ("Yes", "No")
 
 
 @dataclass(frozen=True)
-class Value:
-    """One number about a text or pair."""
-
-    value: float
-    cut: tuple[int, int] = (0, 0)
-
-
-Pair = tuple[str, str | None]
-"""Two texts, or one and None."""
-
-
-@runtime_checkable
-class MaskedLM(Protocol):
-    identity: str
-    max_tokens: int
-
-    def log_probs(
-        self,
-        texts: Sequence[str],
-        mode: Mode = "each",
-        *,
-        last: int | None = None,
-        specials: bool = False,
-        long: Long = "window",
-        after: Sequence[int] | None = None,
-    ) -> list[TokenScores]:
-        """Log-probability of each token given all others.
-
-        `last`: only the last so many ids, special tokens included, are seen, and the first and last of them are not
-        scored (USR: 100). `specials`: with mode none, the special tokens are scored too (GRUEN's code). `after`: for
-        each text the character after which tokens must end to be scored; those before it are only seen.
-        """
-
-
-@runtime_checkable
-class CausalLM(Protocol):
-    identity: str
-    max_tokens: int
-
-    def log_probs(self, pairs: Sequence[tuple[str | tuple[str, ...], str]]) -> list[TokenScores]:
-        """Log-probability of each token of the second text given the first and what precedes it.
-
-        A tuple of texts as context is joined by the end-of-text token (turns of a dialogue). The two texts are split
-        apart, so a space between them belongs to the second. What does not fit is cut from the start of the context.
-        """
-
-
-@runtime_checkable
-class Seq2SeqLM(Protocol):
-    identity: str
-    max_tokens: int
-
-    def log_probs(self, pairs: Sequence[tuple[str, str]]) -> list[TokenScores]:
-        """Log-probability of each token of the second text, its special tokens included, given the first as input
-        and what precedes it. What is too long loses its end."""
-
-
-@runtime_checkable
-class JudgingLM(CausalLM, Protocol):
-    """A causal model whose scores have a judgement."""
-
-    taught: tuple[str, ...]
-    """The heads that were trained: questions, `nli` for the entailment, `words`. Others say nothing. None: no heads."""
-
-
-@runtime_checkable
-class PairClassifier(Protocol):
-    identity: str
-    max_tokens: int
-    labels: int
-
-    def logits(self, pairs: Sequence[Pair], limits: Limits = WHOLE, order: Literal["ab", "ba"] = "ab") -> list[Logits]:
-        """One logit per label; `ba` gives the second text to the model first (`cut` stays in the order of `pairs`)."""
-
-
-@runtime_checkable
-class TokenTagger(Protocol):
-    identity: str
-    max_tokens: int
-    labels: int
-
-    def tag(self, pairs: Sequence[Pair], limits: Limits = FIRST_WHOLE) -> list[WordClasses]:
-        """Classes of the words of the first text beside the second; a word is the sum of its tokens' vectors."""
-
-
-@runtime_checkable
-class Regressor(Protocol):
-    identity: str
-    max_tokens: int
-
-    def values(self, pairs: Sequence[Pair], limits: Limits = WHOLE) -> list[Value]: ...
-
-
-@runtime_checkable
-class SentenceOrder(Protocol):
-    identity: str
-    max_tokens: int
-
-    def log_odds(self, pairs: Sequence[tuple[str, str]], limits: Limits = WHOLE) -> list[Value]:
-        """log P(the first text comes first) - log P(they were swapped)."""
-
-
-@runtime_checkable
-class YesNo(Protocol):
-    identity: str
-    max_tokens: int
-
-    def probabilities(self, prompts: Sequence[Sequence[str]], max_tokens: int | None = None) -> list[Value]:
-        """P(Yes) / (P(Yes) + P(No)) for a prompt given as segments; what is too long is cut from the right.
-
-        The model's separator stands between segments and cannot be forged by a text. `cut[0]` counts ids left out.
-        """
-
-
-@dataclass(frozen=True)
-class Grades:
-    """How likely a model finds each grade of a scale; the probabilities sum to one."""
+class Answer:
+    """How likely a model finds each option; the probabilities sum to one."""
 
     probabilities: tuple[float, ...]
     cut: int = 0
     """Tokens of the prompt that the model did not see."""
 
+    @classmethod
+    def yes(cls, probability: float, cut: int = 0) -> Answer:
+        return cls((probability, 1.0 - probability), cut)
+
+    @property
+    def value(self) -> float:
+        """Of the first option."""
+        return self.probabilities[0]
+
+
+def only_yes_no(identity: str, options: tuple[str, ...]) -> None:
+    """Refuses other options, for models that learnt to say Yes or No."""
+    if options != YES_NO:
+        raise ModelError(f"{identity} answers Yes or No, not one of {', '.join(options)}")
+
 
 @runtime_checkable
-class Grader(Protocol):
+class PromptModel(Protocol):
     identity: str
     max_tokens: int
 
-    def grades(self, prompts: Sequence[Sequence[str]], low: int, high: int, samples: int = 1) -> list[Grades]:
-        """The grades `low` to `high` for a prompt given as segments, as for YesNo.
+    def answers(
+        self,
+        prompts: Sequence[Sequence[str]],
+        options: tuple[str, ...] = YES_NO,
+        *,
+        max_tokens: int | None = None,
+        samples: int = 1,
+    ) -> list[Answer]:
+        """The options' shares of their joint probability, for prompts given as segments; what is too long is cut from
+        the right. The model's separator stands between segments and cannot be forged by a text.
 
         `samples`: how often a model is asked that gives no probabilities, only answers.
         """
-
-
-@dataclass(frozen=True, eq=False)
-class Judgement:
-    """What one pass over (output, context) says about the output."""
-
-    heads: dict[str, float]
-    """One logit per question the model was trained on."""
-    entailment: NDArray[np.float32]
-    """P(entailed), P(neutral), P(contradicted)."""
-    starts: NDArray[np.int32]
-    ends: NDArray[np.int32]
-    words: NDArray[np.float32]
-    """P(supported) of each token of the output."""
-    pooled: NDArray[np.float32]
-    """What the heads read; further small heads may stand on it. Empty from a language model, which keeps many."""
-    cut: tuple[int, int] = (0, 0)
-    """Tokens of the output and of the context that were not seen."""
-
-
-@runtime_checkable
-class Judge(Protocol):
-    """A multi-task encoder: every head in one pass."""
-
-    identity: str
-    max_tokens: int
-    questions: tuple[str, ...]
-    together: frozenset[str]
-    """Questions for which output and context are to be read as one text; the others want them read apart."""
-    longest_output: int
-    """Tokens of an output that it looks at."""
-
-    def judge(self, pairs: Sequence[tuple[str, tuple[str, ...]]], together: bool = False) -> list[Judgement]:
-        """An output beside its context: no text, one, or several with a separator between them, which a text cannot
-        forge. What is too long loses its end; several contexts (turns of a dialogue) lose their start. Only questions
-        that want to be read this way have learnt to answer."""
-
-    def foresee(self, pairs: Sequence[tuple[str, tuple[str, ...]]], together: bool = False) -> None:
-        """Says what will be asked for, so that what pairs have in common is computed once, whoever asks. Changes no
-        answer."""
-
-    def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text, for cutting documents into windows."""
 
 
 COPIED = 0.97
@@ -359,17 +326,19 @@ class Reader(Protocol):
         """Tokens of each text, for choosing passages that fit."""
 
 
-ROLES = (
-    "reader",
-    "judge",
-    "embedder",
-    "masked-lm",
-    "causal-lm",
-    "seq2seq-lm",
-    "pair-classifier",
-    "token-tagger",
-    "regressor",
-    "sentence-order",
-    "yes-no",
-    "grader",
-)
+Model = Embedder | TokenLM | PairModel | PromptModel | Reader
+CONTRACTS: Mapping[str, type] = {
+    "reader": Reader,
+    "judge": PairModel,
+    "embedder": Embedder,
+    "masked-lm": TokenLM,
+    "causal-lm": TokenLM,
+    "seq2seq-lm": TokenLM,
+    "pair-classifier": PairModel,
+    "token-tagger": PairModel,
+    "regressor": PairModel,
+    "sentence-order": PairModel,
+    "yes-no": PromptModel,
+    "grader": PromptModel,
+}
+"""What a model opened in a role can be asked. The names stand in model.toml, in recipes and in signatures."""

@@ -14,7 +14,7 @@ from safetensors import safe_open
 from quintet.models.batching import batches, once_each
 from quintet.models.masked import MaskedLikelihood, Probe
 from quintet.models.passes import padded
-from quintet.models.roles import TokenScores
+from quintet.models.roles import EACH, Context, Masking, TokenLM, TokenScores, one_text
 from quintet.models.subwords import FIRST, LAST
 from quintet.models.torch_backend import LOGIT_BUDGET, LONGEST, TOKEN_BUDGET, Loaded
 
@@ -67,7 +67,7 @@ class TorchMaskedLM(MaskedLikelihood):
         return np.split(flat, np.cumsum([len(probe.positions) for probe in probes])[:-1])
 
 
-class TorchCausalLM:
+class TorchCausalLM(TokenLM):
     def __init__(self, loaded: Loaded) -> None:
         self._loaded = loaded
         self.identity, self.max_tokens = loaded.identity, loaded.max_tokens
@@ -76,9 +76,8 @@ class TorchCausalLM:
         self._end = int(end) if end is not None else loaded.subwords.id("<|endoftext|>", *LAST)
         self._start = self._end if config.bos_token_id is None else int(config.bos_token_id)
 
-    def log_probs(self, pairs: Sequence[tuple[str | tuple[str, ...], str]]) -> list[TokenScores]:
-        plain = [(context if isinstance(context, str) else tuple(context), text) for context, text in pairs]
-        return once_each(plain, self._log_probs)
+    def log_probs(self, pairs: Sequence[tuple[Context, str]], masking: Masking = EACH) -> list[TokenScores]:
+        return once_each([(context or "", text) for context, text in pairs], self._log_probs)
 
     def _log_probs(self, pairs: list[tuple[str | tuple[str, ...], str]]) -> list[TokenScores]:
         split = [self._loaded.subwords.split(text) for _, text in pairs]
@@ -132,7 +131,7 @@ class TorchCausalLM:
         return found
 
 
-class TorchSeq2SeqLM:
+class TorchSeq2SeqLM(TokenLM):
     """BART, T5 and their like: the target under teacher forcing, with the special tokens that the tokenizer frames it
     in, as BARTScore scores it."""
 
@@ -143,8 +142,8 @@ class TorchSeq2SeqLM:
         self._first = [] if loaded.model_type in ("t5", "mt5", "umt5") else [words.id(*FIRST)]
         self._last = [words.id(*LAST)]
 
-    def log_probs(self, pairs: Sequence[tuple[str, str]]) -> list[TokenScores]:
-        return once_each(list(pairs), self._log_probs)
+    def log_probs(self, pairs: Sequence[tuple[Context, str]], masking: Masking = EACH) -> list[TokenScores]:
+        return once_each([(one_text(context) or "", text) for context, text in pairs], self._log_probs)
 
     def _log_probs(self, pairs: list[tuple[str, str]]) -> list[TokenScores]:
         room = self.max_tokens - len(self._first) - len(self._last)

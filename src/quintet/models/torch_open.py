@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from quintet.errors import ModelError, UnknownName
 from quintet.models import folder, memo, torch_lm, torch_pairs, torch_t5, torch_trained
+from quintet.models.roles import Model
 from quintet.models.torch_backend import Loaded, TorchEncoder, load
 
 
-def open_torch(path: Path, role: str, identity: str, half: bool = False) -> Any:
+def open_torch(path: Path, role: str, identity: str, half: bool = False) -> Model:
     """The model of a folder in a role; what the folder does not hold is named. `half`: in bfloat16 where that is known
     to be worth it."""
     if half and role != "yes-no":
         raise ModelError(f"{identity}: #bf16 is for a T5 that answers Yes or No, not for the role {role}")
     if table := torch_trained.description(path):
         return torch_trained.open_trained(path, table, role, identity)
-    makers: dict[str, tuple[str, Callable[[Loaded], Any]]] = {
+    makers: dict[str, tuple[str, Callable[[Loaded], Model]]] = {
         "embedder": ("AutoModel", lambda loaded: memo.Memo(TorchEncoder(loaded))),
         "masked-lm": ("AutoModelForMaskedLM", torch_lm.TorchMaskedLM),
         "causal-lm": ("AutoModelForCausalLM", torch_lm.TorchCausalLM),
         "seq2seq-lm": ("AutoModelForSeq2SeqLM", torch_lm.TorchSeq2SeqLM),
-        "pair-classifier": ("AutoModelForSequenceClassification", torch_pairs.TorchPairClassifier),
+        "pair-classifier": ("AutoModelForSequenceClassification", torch_pairs.TorchPairs),
         "token-tagger": ("AutoModelForTokenClassification", torch_pairs.TorchTokenTagger),
         "regressor": ("AutoModelForSequenceClassification", torch_pairs.TorchRegressor),
         "sentence-order": ("AutoModelForPreTraining", torch_pairs.TorchSentenceOrder),

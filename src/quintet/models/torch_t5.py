@@ -26,7 +26,7 @@ from torch.nn.utils.rnn import pad_sequence
 from quintet.errors import ModelError
 from quintet.models.batching import in_batches, once_each
 from quintet.models.passes import padded
-from quintet.models.roles import Value
+from quintet.models.roles import YES_NO, Answer, PromptModel, only_yes_no
 from quintet.models.subwords import LAST
 from quintet.models.torch_backend import LOGIT_BUDGET, TOKEN_BUDGET, Loaded
 
@@ -61,7 +61,7 @@ def as_in_one_string(segments: Sequence[str]) -> list[str]:
     return [f"{' ' if i else ''}{text}{' ' if i < last else ''}" for i, text in enumerate(segments)]
 
 
-class TorchYesNo:
+class TorchYesNo(PromptModel):
     def __init__(self, loaded: Loaded, release: bool = True, half: bool = False) -> None:
         """`release`: the weights are taken from the model, which nothing else may then use; `half`: bfloat16."""
         self._loaded = loaded
@@ -78,17 +78,25 @@ class TorchYesNo:
         kind = torch.bfloat16 if half else torch.float32
         self._step = FirstStep(loaded.model, self._answers, release, kind) if fits(loaded.model) else None
 
-    def probabilities(self, prompts: Sequence[Sequence[str]], max_tokens: int | None = None) -> list[Value]:
+    def answers(
+        self,
+        prompts: Sequence[Sequence[str]],
+        options: tuple[str, ...] = YES_NO,
+        *,
+        max_tokens: int | None = None,
+        samples: int = 1,
+    ) -> list[Answer]:
+        only_yes_no(self.identity, options)
         limit = min(max_tokens or self.max_tokens, self.max_tokens)
-        return once_each([tuple(prompt) for prompt in prompts], lambda distinct: self._probabilities(distinct, limit))
+        return once_each([tuple(prompt) for prompt in prompts], lambda distinct: self._each(distinct, limit))
 
-    def _probabilities(self, prompts: list[tuple[str, ...]], limit: int) -> list[Value]:
+    def _each(self, prompts: list[tuple[str, ...]], limit: int) -> list[Answer]:
         inputs, cuts = zip(*(self._encoded(prompt, limit) for prompt in prompts), strict=True)
         run = self._run_pairs if self._pairs else self._run_decoder
         # A decoder gives logits over the vocabulary at every position.
         budget = (ROWS if self._step else TOKEN_BUDGET) if self._pairs else LOGIT_BUDGET
         found = in_batches(inputs, [len(ids) for ids in inputs], budget, run)
-        return [Value(value, (cut, 0)) for value, cut in zip(found, cuts, strict=True)]
+        return [Answer.yes(value, cut) for value, cut in zip(found, cuts, strict=True)]
 
     def _encoded(self, prompt: tuple[str, ...], limit: int) -> tuple[NDArray[np.int64], int]:
         """Segments split one by one and joined by the separator's id, so that no text can write a separator."""

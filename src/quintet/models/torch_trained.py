@@ -21,11 +21,10 @@ from torch import Tensor, nn
 from quintet.core.plain import Cells
 from quintet.errors import InputError, ModelError
 from quintet.models import folder
-from quintet.models.batching import in_batches, once_each
-from quintet.models.roles import Limits, Logits, Pair
+from quintet.models.roles import Limits, Pair, one_text
 from quintet.models.subwords import DOUBLE, LAST, Frame, Framed, Subwords
-from quintet.models.torch_backend import OFFSET, TOKEN_BUDGET, Loaded
-from quintet.models.torch_pairs import TorchPairClassifier
+from quintet.models.torch_backend import OFFSET, Loaded
+from quintet.models.torch_pairs import TorchPairs, distinct
 from quintet.text.content_words import ENGLISH
 from quintet.text.tokens import words
 
@@ -283,9 +282,10 @@ def open_trained(path: Path, table: Cells, role: str, identity: str) -> TrainedP
         raise ModelError(f"{path} is a model for the role {table['role']}, not {role}; name another model")
     config = transformers.AutoConfig.from_pretrained(path, local_files_only=True)
     encoder = transformers.AutoModel.from_config(config).float()
-    outputs = 1 if table["shape"]["loss"] == "squared" else max(1, len(table["labels"]))
+    named = distinct(table["labels"]) or ("value",)
+    labels = ("value",) if table["shape"]["loss"] == "squared" else named
     graph = TopicGraph.open(path) if table["head"] == "grade" else None
-    network = _network(table["shape"], encoder, outputs, graph)
+    network = _network(table["shape"], encoder, len(labels), graph)
     _fill(network, path / "model.safetensors")
     network.eval()
     words = Subwords.read(
@@ -293,7 +293,7 @@ def open_trained(path: Path, table: Cells, role: str, identity: str) -> TrainedP
     )
     pad = config.pad_token_id if config.pad_token_id is not None else 0
     loaded = Loaded(encoder, words, identity, int(table["max_tokens"]), pad)
-    return TrainedPair(loaded, network, outputs, table["input"], graph)
+    return TrainedPair(loaded, network, labels, table["input"], graph)
 
 
 def _network(shape: Cells, encoder: Any, outputs: int, graph: TopicGraph | None) -> torch.nn.Module:
@@ -315,11 +315,11 @@ def _fill(network: torch.nn.Module, path: Path) -> None:
     network.load_state_dict(tensors)
 
 
-class TrainedPair(TorchPairClassifier):
+class TrainedPair(TorchPairs):
     """One logit per class, or a single one; frames texts as they were framed in training."""
 
     def __init__(
-        self, loaded: Loaded, network: torch.nn.Module, labels: int, given: Cells, graph: TopicGraph | None
+        self, loaded: Loaded, network: torch.nn.Module, labels: tuple[str, ...], given: Cells, graph: TopicGraph | None
     ) -> None:
         """`given`: the table `input` of model.toml. `types = false`: no segment numbers, as IM2's released inference
         of 5-NUF and 5-IES leaves them out."""
@@ -333,7 +333,7 @@ class TrainedPair(TorchPairClassifier):
         self._frame = Frame(start, end, loaded.model_type in DOUBLE)
 
     def _framed(self, pair: Pair, limits: Limits) -> Framed:
-        first, second = pair
+        first, second = pair[0], one_text(pair[1])
         split = self._loaded.subwords.split
         pieces = split(first), None if second is None else split(second)
         if not self._bare:
@@ -343,19 +343,10 @@ class TrainedPair(TorchPairClassifier):
         inside = slice(framed.first.start - 1, framed.first.stop - 1)
         return replace(framed, ids=framed.ids[1:], types=framed.types[1:], first=inside)
 
-    def _rows(self, pairs: Sequence[Pair], limits: Limits, output: str = "logits") -> list[Logits]:
-        def run(distinct: list[Pair]) -> list[Logits]:
-            jobs = [(self._framed(pair, limits), pair) for pair in distinct]
-            lengths = [len(framed.ids) for framed, _ in jobs]
-            rows = in_batches(jobs, lengths, TOKEN_BUDGET, self._run)
-            return [Logits(row, framed.cut) for row, (framed, _) in zip(rows, jobs, strict=True)]
-
-        return once_each(list(pairs), run)
-
     @torch.inference_mode()
     def _run(self, jobs: Sequence[tuple[Framed, Pair]]) -> list[NDArray[np.float32]]:
         inputs = self._inputs([framed for framed, _ in jobs])
         if self._graph is not None:
-            arrays = self._graph.batch([(first, second or "") for _, (first, second) in jobs])
+            arrays = self._graph.batch([(first, one_text(second) or "") for _, (first, second) in jobs])
             inputs.update({name: torch.from_numpy(array) for name, array in arrays.items()})
         return list(self._network(inputs).float().cpu().numpy())

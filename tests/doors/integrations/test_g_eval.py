@@ -13,9 +13,10 @@ import quintet
 from quintet.core.example import Example
 from quintet.errors import InputError, ModelError
 from quintet.metrics.geval.grading import GEval
-from quintet.models.openai_backend import OpenAIGrader
+from quintet.models.openai_backend import OpenAIModel
 from quintet.models.openai_client import Settings
 
+SCALE = ("1", "2", "3", "4", "5")
 PROMPT = ("question: Is the claim borne out by the document?", "claim: the dog ran", "document: the dog sat down")
 ROWS = [
     {"id": "a", "output": "the dog ran", "source": "the dog ran home"},
@@ -29,14 +30,14 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QUINTET_CACHE", str(tmp_path / "cache"))
 
 
-def grader(url: str, **given: Any) -> OpenAIGrader:
-    return OpenAIGrader("m", url, "m@test", Settings(**{"tries": 3, **given}))
+def grader(url: str, **given: Any) -> OpenAIModel:
+    return OpenAIModel("m", url, "m@test", Settings(**{"tries": 3, **given}))
 
 
 def test_grades_count_by_their_probability() -> None:
     """Eq. 1: the server is torn between 3 and 4, two thirds for 4."""
     with serving(graded) as server:
-        (found,) = grader(server.url).grades([PROMPT], 1, 5)
+        (found,) = grader(server.url).answers([PROMPT], SCALE)
     assert found.probabilities == pytest.approx((0, 0, 1 / 3, 2 / 3, 0))
     assert server.requests[0]["logprobs"] is True
     assert server.requests[0]["temperature"] == 0
@@ -51,7 +52,7 @@ def test_without_probabilities_answers_are_counted() -> None:
         return 200, {}, message(said[count - 1])
 
     with serving(behaviour) as server:
-        (found,) = grader(server.url).grades([PROMPT], 1, 5, samples=4)
+        (found,) = grader(server.url).answers([PROMPT], SCALE, samples=4)
     assert found.probabilities == pytest.approx((0, 0.25, 0, 0.5, 0.25))
 
 
@@ -85,11 +86,11 @@ def test_a_dimension_of_ones_own_in_a_task_file(tmp_path: Path) -> None:
 
 def test_answers_are_kept() -> None:
     with serving(graded_words_only) as server:
-        first = grader(server.url).grades([PROMPT], 1, 5)
+        first = grader(server.url).answers([PROMPT], SCALE)
         again = grader(server.url)
-        assert again.grades([PROMPT], 1, 5) == first
+        assert again.answers([PROMPT], SCALE) == first
         assert (again.usage.requests, again.usage.known) == (0, 1)
-        grader(server.url).grades([PROMPT], 0, 5)
+        grader(server.url).answers([PROMPT], ("0", *SCALE))
     assert len(server.requests) == 2
 
 
@@ -116,7 +117,7 @@ def test_a_planted_grade_is_not_believed(text: str, logprobs: bool) -> None:
         return 200, {}, body
 
     with serving(behaviour) as server:
-        (found,) = grader(server.url).grades([("question: q", f"claim: {text}", "document: d")], 1, 5)
+        (found,) = grader(server.url).answers([("question: q", f"claim: {text}", "document: d")], SCALE)
     assert found.probabilities == pytest.approx((0.9, 0, 0, 0, 0.1) if logprobs else (1, 0, 0, 0, 0))
 
 
@@ -126,7 +127,7 @@ def test_what_is_no_grade_is_no_grade(said: str | None) -> None:
         serving(lambda request, count: (200, {}, message(said))) as server,  # type: ignore[arg-type]
         pytest.raises(ModelError, match="instead of a number from 1 to 5"),
     ):
-        grader(server.url).grades([PROMPT], 1, 5)
+        grader(server.url).answers([PROMPT], SCALE)
 
 
 def test_marks_before_the_grade_are_looked_past() -> None:
@@ -136,7 +137,7 @@ def test_marks_before_the_grade_are_looked_past() -> None:
         {"token": "4", "logprob": -0.1, "top_logprobs": [{"token": "4", "logprob": -0.1}]},
     ]}  # fmt: skip
     with serving(lambda request, count: (200, {}, body)) as server:
-        assert grader(server.url).grades([PROMPT], 1, 5)[0].probabilities[3] == 1.0
+        assert grader(server.url).answers([PROMPT], SCALE)[0].probabilities[3] == 1.0
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import quintet
 from quintet.errors import InputError, ModelError
 from quintet.models.open import identity, open_model
-from quintet.models.openai_backend import OpenAIYesNo, chat, open_openai, quoted, read_spec
+from quintet.models.openai_backend import OpenAIModel, chat, open_openai, quoted, read_spec
 from quintet.models.openai_client import Settings
 
 PROMPT = ("question: Is this claim consistent with the document?", "claim: the dog ran", "document: the dog sat down")
@@ -27,13 +27,13 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QUINTET_CACHE", str(tmp_path / "cache"))
 
 
-def answerer(url: str, **given: Any) -> OpenAIYesNo:
-    return OpenAIYesNo("m", url, "m@test", Settings(**{"tries": 3, **given}))
+def answerer(url: str, **given: Any) -> OpenAIModel:
+    return OpenAIModel("m", url, "m@test", Settings(**{"tries": 3, **given}))
 
 
 def test_probabilities_come_from_the_first_tokens_logprobs() -> None:
     with serving(with_logprobs) as server:
-        (value,) = answerer(server.url).probabilities([PROMPT])
+        (value,) = answerer(server.url).answers([PROMPT])
     assert value.value == pytest.approx(2 / 3)
     (request,) = server.requests
     assert request["temperature"] == 0
@@ -43,7 +43,7 @@ def test_probabilities_come_from_the_first_tokens_logprobs() -> None:
 
 def test_without_logprobs_the_answer_word_counts() -> None:
     with serving(words_only) as server:
-        values = answerer(server.url).probabilities([PROMPT, ("question: q", "claim: x", "document: y")])
+        values = answerer(server.url).answers([PROMPT, ("question: q", "claim: x", "document: y")])
     assert [v.value for v in values] == [1.0, 0.0]
 
 
@@ -55,8 +55,8 @@ def test_a_server_that_refuses_logprobs_is_asked_without() -> None:
 
     with serving(behaviour) as server:
         model = answerer(server.url, at_once=1)
-        assert model.probabilities([PROMPT])[0].value == 1.0
-        model.probabilities([("question: another", *PROMPT[1:])])
+        assert model.answers([PROMPT])[0].value == 1.0
+        model.answers([("question: another", *PROMPT[1:])])
     assert ["logprobs" in request for request in server.requests] == [True, False, False]
 
 
@@ -88,12 +88,12 @@ def test_through_the_command_line(tmp_path: Path) -> None:
 
 def test_answers_are_kept_on_disk() -> None:
     with serving(with_logprobs) as server:
-        first = answerer(server.url).probabilities([PROMPT, PROMPT])
+        first = answerer(server.url).answers([PROMPT, PROMPT])
         again = answerer(server.url)
-        assert again.probabilities([PROMPT]) == first[:1]
+        assert again.answers([PROMPT]) == first[:1]
         assert (again.usage.requests, again.usage.known) == (0, 1)
         assert len(server.requests) == 1
-        answerer(server.url, keep=False).probabilities([PROMPT])
+        answerer(server.url, keep=False).answers([PROMPT])
         assert len(server.requests) == 2
 
 
@@ -104,17 +104,17 @@ def test_a_busy_server_is_asked_again(status: int) -> None:
 
     with serving(behaviour) as server:
         model = answerer(server.url)
-        assert model.probabilities([PROMPT])[0].value == pytest.approx(2 / 3)
+        assert model.answers([PROMPT])[0].value == pytest.approx(2 / 3)
     assert (model.usage.requests, model.usage.retries) == (3, 2)
 
 
 def test_a_server_that_stays_busy_or_away_is_named_in_one_line() -> None:
     with serving(lambda request, count: (429, {"Retry-After": "0"}, b"slow\ndown")) as server:
         with pytest.raises(ModelError, match=r"did not answer after 3 tries \(429 slow down\)"):
-            answerer(server.url).probabilities([PROMPT])
+            answerer(server.url).answers([PROMPT])
         assert len(server.requests) == 3
     with pytest.raises(ModelError, match="did not answer after 1 tries"):
-        answerer(server.url, tries=1).probabilities([PROMPT])
+        answerer(server.url, tries=1).answers([PROMPT])
 
 
 def test_a_slow_or_broken_answer_is_tried_again() -> None:
@@ -128,7 +128,7 @@ def test_a_slow_or_broken_answer_is_tried_again() -> None:
         return (200, {"Retry-After": "0"}, b"{not json") if count == 2 else with_logprobs(request, count)
 
     with serving(behaviour) as server:
-        assert answerer(server.url, timeout=3).probabilities([PROMPT])[0].value == pytest.approx(2 / 3)
+        assert answerer(server.url, timeout=3).answers([PROMPT])[0].value == pytest.approx(2 / 3)
     assert len(server.requests) == 3
 
 
@@ -137,7 +137,7 @@ def test_a_refusal_is_not_tried_again() -> None:
         serving(lambda request, count: (404, {}, {"error": {"message": "no model m"}})) as server,
         pytest.raises(ModelError, match="refused m: 404 no model m"),
     ):
-        answerer(server.url).probabilities([PROMPT])
+        answerer(server.url).answers([PROMPT])
     assert len(server.requests) == 1
 
 
@@ -145,30 +145,30 @@ def test_redirects_are_not_followed() -> None:
     with serving(with_logprobs) as elsewhere:
         away = {"Location": elsewhere.url + "/chat/completions"}
         with serving(lambda request, count: (307, away, {})) as server, pytest.raises(ModelError, match="307"):
-            answerer(server.url, key="secret").probabilities([PROMPT])
+            answerer(server.url, key="secret").answers([PROMPT])
     assert not elsewhere.requests
 
 
 def test_cost_is_counted_and_limited() -> None:
     with serving(with_logprobs) as server:
         model = answerer(server.url, price_in=10.0, price_out=100.0, budget=0.002, at_once=1)
-        model.probabilities([PROMPT])
+        model.answers([PROMPT])
         assert model.usage.cost == pytest.approx((100 * 10 + 1 * 100) / 1e6)
         with pytest.raises(ModelError, match="budget"):
-            model.probabilities([(f"question: {k}", *PROMPT[1:]) for k in range(5)])
+            model.answers([(f"question: {k}", *PROMPT[1:]) for k in range(5)])
     assert len(server.requests) == 2
 
 
 def test_requests_are_spread_over_the_minute() -> None:
     with serving(with_logprobs) as server:
         start = time.monotonic()
-        answerer(server.url, per_minute=1200).probabilities([(f"question: {k}", *PROMPT[1:]) for k in range(7)])
+        answerer(server.url, per_minute=1200).answers([(f"question: {k}", *PROMPT[1:]) for k in range(7)])
         assert time.monotonic() - start >= 6 * 0.05
 
 
 def test_a_key_goes_in_the_header_and_never_in_the_clear() -> None:
     with serving(with_logprobs) as server:
-        answerer(server.url, key="secret").probabilities([PROMPT])
+        answerer(server.url, key="secret").answers([PROMPT])
         assert server.headers[0][1]["Authorization"] == "Bearer secret"
     with pytest.raises(ModelError, match="in the clear"):
         answerer("http://example.org/v1", key="secret")
@@ -177,7 +177,7 @@ def test_a_key_goes_in_the_header_and_never_in_the_clear() -> None:
 def test_offline_means_offline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QUINTET_OFFLINE", "1")
     with pytest.raises(ModelError, match="QUINTET_OFFLINE"):
-        answerer("http://192.0.2.1/v1").probabilities([PROMPT])
+        answerer("http://192.0.2.1/v1").answers([PROMPT])
 
 
 PLANTED = [
@@ -225,10 +225,10 @@ def test_a_planted_verdict_is_not_believed(text: str) -> None:
 
     prompt = ("question: q", f"claim: {text}", "document: nothing of the kind")
     with serving(behaviour) as server:
-        assert answerer(server.url).probabilities([prompt])[0].value == pytest.approx(0.1)
+        assert answerer(server.url).answers([prompt])[0].value == pytest.approx(0.1)
         model = answerer(server.url, keep=False)
         model._gives_logprobs = False
-        assert model.probabilities([prompt])[0].value == 0.0
+        assert model.answers([prompt])[0].value == 0.0
 
 
 @pytest.mark.parametrize("said", ["The claim says Yes", "<think>", "", "Yesterday", "Not sure", None])
@@ -237,12 +237,12 @@ def test_what_is_neither_yes_nor_no_is_no_verdict(said: str | None) -> None:
         serving(lambda request, count: (200, {}, message(said))) as server,  # type: ignore[arg-type]
         pytest.raises(ModelError, match="instead of Yes or No"),
     ):
-        answerer(server.url).probabilities([PROMPT])
+        answerer(server.url).answers([PROMPT])
     with (
         serving(lambda request, count: (200, {}, {"choices": []})) as server,
         pytest.raises(ModelError, match="no message"),
     ):
-        answerer(server.url).probabilities([PROMPT])
+        answerer(server.url).answers([PROMPT])
 
 
 def test_long_texts_are_read_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,8 +259,8 @@ def test_long_texts_are_read_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_cut_prompt_says_what_was_lost() -> None:
     with serving(lambda request, count: (200, {}, message("No"))) as server:
-        (value,) = answerer(server.url).probabilities([("question: q", "claim: " + "x" * 1000, "document: y")], 30)
-    assert value.cut[0] == pytest.approx((1029 - 100) * 0.3, abs=2)
+        (value,) = answerer(server.url).answers([("question: q", "claim: " + "x" * 1000, "document: y")], max_tokens=30)
+    assert value.cut == pytest.approx((1029 - 100) * 0.3, abs=2)
 
 
 @pytest.mark.parametrize(

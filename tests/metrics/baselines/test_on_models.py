@@ -64,8 +64,7 @@ def test_a_summary_of_the_source_helps_and_scores_more():
     model = open_model("fake:masked-lm", "masked-lm")
     sentence = "The council voted to repair the old bridge."
     with_it, without = (
-        float(model.log_probs([f"{front} {sentence}"], "each", after=[len(front)])[0].log_probs.mean())
-        for front in (good.output, ".")
+        float(model.log_probs([(front, f" {sentence}")])[0].log_probs.mean()) for front in (good.output, ".")
     )
     one = load("likelihood-gain:model=fake:masked-lm,top=1").score([good])[0]["help"]
     assert one.value == pytest.approx(with_it - without)

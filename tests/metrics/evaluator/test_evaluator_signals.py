@@ -21,6 +21,7 @@ from quintet.metrics.evaluator.reading import read_output
 from quintet.metrics.evaluator.windows import Size, choose, document_windows, output_pieces
 from quintet.models.fake import FakeJudge
 from quintet.models.open import open_model
+from quintet.models.roles import WHOLE, Limits
 from quintet.text.content_words import content_words, plain_words
 from quintet.text.runs import overlapping_runs
 from quintet.text.sentences import sentences
@@ -43,47 +44,47 @@ def values(name: str, example: Example = E, **parameters: object) -> dict[str, f
 
 
 def heads(output: str, *grounds: str):
-    return open_model("fake:judge", "judge").judge([(output, grounds)])[0]
+    return open_model("fake:judge", "judge").score([(output, grounds)])[0]
 
 
 @pytest.mark.parametrize("together", [frozenset(), frozenset({"sel"})])
 def test_a_pair_is_read_as_its_head_wants(together: frozenset[str], monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[bool] = []
-    plain = FakeJudge.judge
+    plain = FakeJudge.score
 
-    def judge(self: FakeJudge, pairs: list, together: bool = False):
-        asked.append(together)
+    def score(self: FakeJudge, pairs: list, limits: Limits = WHOLE, joint: bool = False):
+        asked.append(joint)
         return plain(self, pairs)
 
-    monkeypatch.setattr(FakeJudge, "together", together)
-    monkeypatch.setattr(FakeJudge, "judge", judge)
+    monkeypatch.setattr(FakeJudge, "joint", together)
+    monkeypatch.setattr(FakeJudge, "score", score)
     values("response")
     values("document")
     assert asked == ["sel" in together, False]
 
 
 def test_heads_of_one_signal_are_read_in_one_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(FakeJudge, "together", frozenset({"rel"}))
+    monkeypatch.setattr(FakeJudge, "joint", frozenset({"rel"}))
     with pytest.raises(ModelError, match="cohd, rel, cov in two ways") as caught:
         values("document")
     assert "\n" not in str(caught.value)
 
 
 def test_sentences_alone() -> None:
-    each = [heads(s.text).heads["acc"] for s in sentences(OUTPUT)]
-    expected = {"whole": heads(OUTPUT).heads["acc"], "mean": sum(each) / 3, "lowest": min(each)}
+    each = [heads(s.text).logits["acc"] for s in sentences(OUTPUT)]
+    expected = {"whole": heads(OUTPUT).logits["acc"], "mean": sum(each) / 3, "lowest": min(each)}
     assert values("acceptability") == pytest.approx(expected)
-    assert values("flow") == pytest.approx({"coherence": heads(OUTPUT).heads["coh"]})
+    assert values("flow") == pytest.approx({"coherence": heads(OUTPUT).logits["coh"]})
     first, second, third = (s.text for s in sentences(OUTPUT))
     splits = [heads(first, second), heads(second, third)]
-    assert values("order") == pytest.approx({"order": sum(s.heads["ord"] for s in splits) / 2})
+    assert values("order") == pytest.approx({"order": sum(s.logits["ord"] for s in splits) / 2})
 
 
 def test_beside_the_document_the_best_window_counts() -> None:
     judge = open_model("fake:judge", "judge")
     big = document_windows(judge, SOURCE, "big")
     assert len(big) > 2
-    found = [heads(OUTPUT, window.text).heads for window in big]
+    found = [heads(OUTPUT, window.text).logits for window in big]
     expected = {"coherence": "cohd", "relevance": "rel", "coverage": "cov"}
     assert values("document", best=0, window="big") == pytest.approx(
         {k: max(f[h] for f in found) for k, h in expected.items()}
@@ -99,9 +100,9 @@ def test_support_sentence_by_sentence(window: Size, best: int) -> None:
     consistency, entailment, words = [], [], []
     for unit in units:
         judged = [heads(unit, w.text) for w in choose(unit, windows, best)]
-        consistency.append(max(j.heads["con"] for j in judged))
+        consistency.append(max(j.logits["con"] for j in judged))
         entailment.append(max(j.entailment[0] for j in judged))
-        supported = np.max([j.words for j in judged], axis=0)
+        supported = np.max([j.support for j in judged], axis=0)
         for at, word in enumerate(unit.rstrip(".").split()):
             if content_words(word):
                 words.append(round(float(supported[at]), 4))
@@ -173,12 +174,12 @@ def test_long_outputs_are_read_in_pieces_and_nothing_is_lost(parts: list[str]) -
 
 
 def test_dialogue_input_record_fact_reference() -> None:
-    assert values("response", turns=2)["selection"] == pytest.approx(heads(OUTPUT, *HISTORY[-2:]).heads["sel"])
-    assert values("grounding")["grounding"] == pytest.approx(heads(OUTPUT, E.context).heads["gro"])
+    assert values("response", turns=2)["selection"] == pytest.approx(heads(OUTPUT, *HISTORY[-2:]).logits["sel"])
+    assert values("grounding")["grounding"] == pytest.approx(heads(OUTPUT, E.context).logits["gro"])
     short = dataclasses.replace(E, source="The  council met .")
-    assert values("input", short) == pytest.approx({"adequacy": heads(OUTPUT, "The council met.").heads["adq"]})
-    assert values("record", short)["content"] == pytest.approx(heads(OUTPUT, "The  council met .").heads["d2t"])
-    each = [heads(OUTPUT, reference).heads["adq"] for reference in E.references]
+    assert values("input", short) == pytest.approx({"adequacy": heads(OUTPUT, "The council met.").logits["adq"]})
+    assert values("record", short)["content"] == pytest.approx(heads(OUTPUT, "The  council met .").logits["d2t"])
+    each = [heads(OUTPUT, reference).logits["adq"] for reference in E.references]
     assert values("reference")["adequacy"] == pytest.approx(sum(each) / 2)
 
 

@@ -34,18 +34,18 @@ def judged(context: str, text: str) -> TokenScores:
 def test_against_a_plain_twin() -> None:
     one = judged(f"{SOURCE}\n\nTL;DR:", OUTPUT).judgement
     words = {}
-    for at in range(len(one.words)):
+    for at in range(len(one.support)):
         spelt = f" {OUTPUT}"[one.starts[at] : one.ends[at]]
         if spelt.isalnum():
-            words[int(one.starts[at]) - 1] = (spelt, float(one.words[at]))
+            words[int(one.starts[at]) - 1] = (spelt, float(one.support[at]))
     found = scores()
     content = [value for spelt, value in words.values() if content_words(spelt)]
-    assert found["consistency"].value == pytest.approx(one.heads["con"])
+    assert found["consistency"].value == pytest.approx(one.logits["con"])
     assert found["entailment"].value == pytest.approx(float(one.entailment[0]))
     assert found["words"].value == pytest.approx(float(np.mean(content)))
     weak = {at: spelt for at, (spelt, value) in words.items() if value < 0.5}
     for dimension, head in (("coherence", "cohd"), ("relevance", "rel"), ("coverage", "cov")):
-        assert found[dimension].value == pytest.approx(one.heads[head])
+        assert found[dimension].value == pytest.approx(one.logits[head])
         assert not found[dimension].spans
     for score in (found[name] for name in ("consistency", "entailment", "words")):
         assert {s.start: OUTPUT[s.start : s.end].rstrip(".") for s in score.spans} == weak
@@ -64,7 +64,7 @@ def test_a_word_is_the_mean_of_its_sub_words() -> None:
     text = " re-built \u00a0bridge."
     pieces = [(0, 3, 0.2), (3, 4, 0.9), (4, 9, 0.6), (9, 10, 0.0), (10, 17, 0.7), (17, 18, 0.1)]
     starts, ends = (np.array([piece[at] for piece in pieces], np.int32) for at in (0, 1))
-    one = dataclasses.replace(judged("", text).judgement, words=np.array([piece[2] for piece in pieces], np.float32))
+    one = dataclasses.replace(judged("", text).judgement, support=np.array([piece[2] for piece in pieces], np.float32))
     read = TokenScores(text, starts, ends, np.zeros(6, np.float32), 0, one)
     output = Output(text[1:], read_output(text).places, ())
     found = list(_words(output, [read]))
@@ -80,7 +80,7 @@ def test_the_window_is_that_of_the_likelihood() -> None:
     best = judged(f"{tail}\n\nTL;DR:", OUTPUT)
     likely = scores(long, "evaluator-likelihood-document")["likelihood"].value
     assert likely == pytest.approx(float(best.log_probs.mean()))
-    assert found["consistency"].value == pytest.approx(best.judgement.heads["con"])
+    assert found["consistency"].value == pytest.approx(best.judgement.logits["con"])
 
 
 def test_an_output_in_pieces_is_a_mean_by_length() -> None:

@@ -47,7 +47,7 @@ def read(context: str, text: str = OUTPUT) -> TokenScores:
 def heads(context: str, text: str = OUTPUT) -> dict[str, float]:
     judgement = read(context, text).judgement
     assert judgement is not None
-    return judgement.heads
+    return judgement.logits
 
 
 @pytest.fixture

@@ -102,4 +102,4 @@ def test_readers_say_what_the_heads_say(spec):
         (row,) = metric.score([example])
         for dimension, head in zip(metric.dimensions, metric.heads, strict=True):
             if head in QUESTIONS:
-                assert row[dimension.name].value == read.judgement.heads[head]
+                assert row[dimension.name].value == read.judgement.logits[head]

@@ -15,6 +15,7 @@ from quintet import _api as api
 from quintet.core.blend import read_table
 from quintet.core.example import Example
 from quintet.errors import InputError
+from quintet.metrics.fitting import RatedSet, average_weights, fit_two_levels, leave_one_out, quantile_constants
 from quintet.metrics.im2.categories import Cr, Ies, Im2, Nuf
 from quintet.metrics.im2.classifiers import SelfConsistency, five_points, released_pieces, sub_sentences
 from quintet.metrics.im2.dialogues import dialogue_score, replies
@@ -30,7 +31,6 @@ from quintet.metrics.im2.diversity import (
 from quintet.metrics.im2.diversity import (
     read_table as read_counts,
 )
-from quintet.metrics.im2.fitting import RatedSet, average_weights, fit_two_levels, leave_one_out, quantile_constants
 from quintet.metrics.im2.inputs import route
 from quintet.metrics.role_metric import probability
 from quintet.models.open import open_model
@@ -151,7 +151,7 @@ def test_the_released_self_consistency_pairs_letters() -> None:
     model = open_model("fake:pair-classifier", "pair-classifier")
 
     def odds(a: str, b: str) -> float:
-        return probability(model.logits([(a, b)])[0].values)
+        return probability(model.score([(a, b)])[0].values)
 
     pieces = ["so be", "if it", "Go", ""]
     assert released_pieces(text) == pieces

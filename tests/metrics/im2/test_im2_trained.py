@@ -82,4 +82,4 @@ def test_a_folder_may_leave_out_segment_numbers(trained, tmp_path) -> None:
     untyped = open_torch(folder, "pair-classifier", "untyped")
     assert "token_type_ids" in typed._inputs([typed._framed(pair[0], Limits())])
     assert "token_type_ids" not in untyped._inputs([untyped._framed(pair[0], Limits())])
-    assert typed.logits(pair)[0].values.tolist() != untyped.logits(pair)[0].values.tolist()
+    assert typed.score(pair)[0].values.tolist() != untyped.score(pair)[0].values.tolist()

@@ -8,7 +8,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2] / "models"))
 
 from quintet.models import open as opening
-from quintet.models.roles import Value
+from quintet.models.roles import YES_NO, Answer
 
 
 class Told:
@@ -18,16 +18,16 @@ class Told:
     max_tokens = 1024
 
     def __init__(self) -> None:
-        self.answers: dict[str, float] = {}
+        self.told: dict[str, float] = {}
         self.asked: list[tuple[str, ...]] = []
         self.last: list[tuple[str, ...]] = []
 
-    def probabilities(self, prompts, max_tokens=None):
+    def answers(self, prompts, options=YES_NO, *, max_tokens=None, samples=1):
         self.last = [tuple(prompt) for prompt in prompts]
         self.asked += self.last
         limit = min(max_tokens or self.max_tokens, self.max_tokens)
         return [
-            Value(self.answers.get(" | ".join(p), self.answers.get(p[1], 0.5)), (max(0, sum(map(len, p)) - limit), 0))
+            Answer.yes(self.told.get(" | ".join(p), self.told.get(p[1], 0.5)), max(0, sum(map(len, p)) - limit))
             for p in prompts
         ]
 

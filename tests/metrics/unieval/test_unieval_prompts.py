@@ -84,7 +84,7 @@ def test_a_question_of_ones_own(told):
     metric = metrics["unieval-question"].build(
         **FAKE, question="Is the joke funny?", segments="setting: context; joke:output", called="humour"
     )
-    told.answers["joke: {out}"] = 0.75
+    told.told["joke: {out}"] = 0.75
     assert metric.score([EXAMPLE])[0]["humour"].value == 0.75
     assert told.asked == [("question: Is the joke funny?", "joke: {out}", "setting: {ctx}")]
     assert metric.dimensions[0].needs == ("context",)
@@ -110,7 +110,7 @@ def test_a_question_in_a_task_file(told, tmp_path):
         'humour = { question = "Is the joke funny?", needs = ["context"], metric = "unieval-question", parameters = '
         '{ question = "Is the joke funny, or is it?", segments = "joke:output;setting:context" } }\n'
     )
-    told.answers["joke: Knock."] = 0.25
+    told.told["joke: Knock."] = 0.25
     rows = [{"output": "Knock.", "context": "a door"}]
     result = quintet.score(rows, "jokes", task_file=file, model="fake:yes-no", cache=False)
     assert told.asked == [("question: Is the joke funny, or is it?", "joke: Knock.", "setting: a door")]

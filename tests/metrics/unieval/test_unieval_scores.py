@@ -21,7 +21,7 @@ def score(name, example, **parameters):
 def test_the_readmes_summary(told):
     """Sentence means and the overall of the README: .948185, .883036, .42928, .636075 give .724144."""
     whole = "summary: A cat sat. It slept."
-    told.answers = {
+    told.told = {
         f"question: Is this a coherent summary to the document? | {whole} | document: doc": 0.948185,
         "question: Is this claim consistent with the document? | claim: A cat sat. | document: doc": 0.983036,
         "question: Is this claim consistent with the document? | claim: It slept. | document: doc": 0.783036,
@@ -42,7 +42,7 @@ def test_the_readmes_summary(told):
 def test_the_readmes_response(told):
     """Engagingness is a sum over sentences, so the overall may exceed 1: 1.123923."""
     whole = f"response: {TURN.output}"
-    told.answers = {
+    told.told = {
         f"question: Is this a natural response in the dialogue? | {whole}": 0.950218,
         f"question: Is this a coherent response given the dialogue history? | {whole} "
         "| dialogue history: hi \n hello": 0.973135,
@@ -62,7 +62,7 @@ def test_the_readmes_response(told):
 
 def test_references_are_averaged_or_the_first_is_taken(told):
     question = "question: Is this summary relevant to the reference? | summary: A cat sat. It slept. | reference: "
-    told.answers = {f"{question}ref one": 0.2, f"{question}ref two": 0.6}
+    told.told = {f"{question}ref one": 0.2, f"{question}ref two": 0.6}
     both = score("unieval-summarization", SUMMARY, dims="relevance")["relevance"]
     assert both.value == pytest.approx(0.4)
     assert both.parts == {"reference 1": 0.2, "reference 2": 0.6}
@@ -141,7 +141,7 @@ def test_released_cut_is_reported_and_windows_lose_nothing(told):
     assert whole.cut == {}
     assert any("needle" in prompt[2] for prompt in told.last)
     assert any("needle" not in prompt[2] for prompt in told.last)
-    told.answers = {" | ".join(prompt): 0.9 if "needle" in prompt[2] else 0.1 for prompt in told.last}
+    told.told = {" | ".join(prompt): 0.9 if "needle" in prompt[2] else 0.1 for prompt in told.last}
     assert score("unieval-fact", example)["consistency"].value == 0.9
 
 
@@ -151,7 +151,7 @@ def test_a_long_output_counts_by_its_words(told):
     assert found.cut == {}
     pieces = [prompt[1].removeprefix("response: ") for prompt in told.last]
     assert " ".join(pieces).split() == example.output.split()
-    told.answers = {f"response: {piece}": piece.split().count("good") / len(piece.split()) for piece in pieces}
+    told.told = {f"response: {piece}": piece.split().count("good") / len(piece.split()) for piece in pieces}
     assert score("unieval-dialogue", example, dims="naturalness")["naturalness"].value == pytest.approx(0.5)
 
 

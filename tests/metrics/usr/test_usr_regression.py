@@ -11,7 +11,7 @@ from quintet.core.blend import Blend, read_table
 from quintet.core.example import Example
 from quintet.core.score import Score
 from quintet.errors import InputError, MissingField, UnknownName
-from quintet.metrics.usr.fitting import blend_of_qualities, constants_of, fit_blend, fit_by_annotator
+from quintet.metrics.fitting import blend_of_qualities, constants_of, fit_blend, fit_by_annotator
 from quintet.metrics.usr.overall import FOREIGN, Usr
 
 FAKES = {

@@ -65,23 +65,23 @@ def test_the_judge_says_what_the_network_says(head: str, reading_together) -> No
     """The folder's graph holds int8 weights, so it is compared with the same weights in float32."""
     made = reading_together
     judge = open_model(f"dir:{made.folder}", "judge")
-    assert judge.questions == tuple(QUESTIONS)
+    assert judge.labels == tuple(QUESTIONS)
     output, grounds = "Arlow opened a new library.", "The town of Arlow opened a new library on Monday."
-    assert (head in judge.together) == (head == "sel")
-    found = judge.judge([(output, (grounds,))], head in judge.together)[0]
+    assert (head in judge.joint) == (head == "sel")
+    found = judge.score([(output, (grounds,))], joint=head in judge.joint)[0]
     start = starting.open_encoder(f"dir:{made.folder.parent}", ())
-    frame = Frame(start.tokenizer, 128, judge.together)
+    frame = Frame(start.tokenizer, 128, judge.joint)
     ids, size = frame.framed(frame.encoded([output])[0].ids, frame.encoded([grounds])[0].ids, head)
     row = torch.tensor([ids])
     places = torch.arange(len(ids))[None]
     with torch.no_grad():
         answers = start.network.eval()(
             row, (places >= size + 2).long(), torch.ones_like(row).bool(), (places >= 1) & (places <= size),
-            torch.tensor([head in judge.together]),
+            torch.tensor([head in judge.joint]),
         )  # fmt: skip
-    assert list(found.heads.values()) == pytest.approx(answers.questions[0].tolist(), abs=0.03)
+    assert list(found.logits.values()) == pytest.approx(answers.questions[0].tolist(), abs=0.03)
     assert list(found.entailment) == pytest.approx(torch.softmax(answers.entailment[0], 0).tolist(), abs=0.03)
-    assert list(found.words) == pytest.approx(torch.sigmoid(answers.words[0, 1 : size + 1]).tolist(), abs=0.03)
+    assert list(found.support) == pytest.approx(torch.sigmoid(answers.words[0, 1 : size + 1]).tolist(), abs=0.03)
 
 
 def test_the_language_model_says_what_the_network_says(trained) -> None:

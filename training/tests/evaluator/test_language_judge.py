@@ -269,9 +269,9 @@ def test_the_folder_judges_as_the_network_does(trained) -> None:
     assert model.taught == (*(name for name in HEADS if name in CHOSEN), "words")
     found = model.log_probs([(context, text)])[0].judgement
     wanted = {name: float(answers.questions[0, HEADS.index(name)]) for name in QUESTIONS if name in CHOSEN}
-    assert found.heads == pytest.approx(wanted, abs=5e-3)
+    assert found.logits == pytest.approx(wanted, abs=5e-3)
     assert found.entailment.tolist() == pytest.approx(answers.entailment[0].softmax(-1).tolist(), abs=5e-3)
-    assert found.words.tolist() == pytest.approx(answers.words[0, first:last].sigmoid().tolist(), abs=5e-3)
+    assert found.support.tolist() == pytest.approx(answers.words[0, first:last].sigmoid().tolist(), abs=5e-3)
 
 
 def test_a_run_that_was_cut_off_ends_with_the_same_bytes(tmp_path: Path, trained) -> None:

@@ -63,7 +63,7 @@ def test_heads_are_read_in_every_form_as_the_product_reads_them(signals, trained
         (4, "inp", "adq"): [summary_form(INPUT)], (5, "alone", "acc"): ["TL;DR:"],
     }  # fmt: skip
     for (item, form, head), contexts in asked.items():
-        found = [one.judgement.heads[head] for one in model.log_probs([(text, f" {OUT}") for text in contexts])]
+        found = [one.judgement.logits[head] for one in model.log_probs([(text, f" {OUT}") for text in contexts])]
         assert signals[f"rd.{form}.{head}"][item] == pytest.approx(np.mean(found), abs=5e-3), (form, head)
     scores = model.log_probs([(document, f" {OUT}")])[0]
     assert signals["lm.doc.mean"][0] == pytest.approx(float(scores.log_probs.mean()), abs=1e-3)
@@ -73,7 +73,7 @@ def test_heads_are_read_in_every_form_as_the_product_reads_them(signals, trained
     assert any(kept)
     assert not all(kept)
     # The tiny tokenizer's line break has a blank of its own before it.
-    wanted = scores.judgement.words[: len(kept)][kept]
+    wanted = scores.judgement.support[: len(kept)][kept]
     assert signals["rd.doc.words"][0] == pytest.approx(float(wanted.mean()), abs=5e-3)
 
 

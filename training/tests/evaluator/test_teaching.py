@@ -347,8 +347,8 @@ def test_the_bundled_evaluator_is_read_back_as_it_answers() -> None:
     lesson = JudgeLesson(packed, Weights({}), 0.0, 0, 0, 100)
     with torch.no_grad():
         found = lesson.answers(network, lesson.batch([0], torch.device("cpu"))).questions[0]
-    (wanted,) = open_model("bundled:evaluator", "judge").judge([(output, (grounds,))])
-    assert found.tolist() == pytest.approx([wanted.heads[name] for name in QUESTIONS], abs=0.25)
+    (wanted,) = open_model("bundled:evaluator", "judge").score([(output, (grounds,))])
+    assert found.tolist() == pytest.approx([wanted.logits[name] for name in QUESTIONS], abs=0.25)
 
 
 @pytest.fixture(scope="module")

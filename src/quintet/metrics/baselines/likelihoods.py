@@ -92,13 +92,12 @@ class LikelihoodGain(RoleMetric):
     def _score(self, examples: Sequence[Example]) -> list[Row]:
         jobs = [[piece.text for piece in sentences(e.text("source"))[: self.top]] for e in examples]
         fronts = [
-            (front, text)
+            (front, f" {text}")
             for example, texts in zip(examples, jobs, strict=True)
             for text in texts
             for front in (example.output, _NOTHING)
         ]
-        asked = [f"{front} {text}" for front, text in fronts]
-        found = iter(self.opened().log_probs(asked, "each", after=[len(front) for front, _ in fronts]) if asked else [])
+        found = iter(self.opened().log_probs(fronts) if fronts else [])
         rows: list[Row] = []
         for texts in jobs:
             gains = [_mean(next(found)) - _mean(next(found)) for _ in texts]

@@ -19,7 +19,7 @@ from quintet.core.score import EMPTY_OUTPUT, Score, Span
 from quintet.errors import ModelError
 from quintet.metrics.baselines.references import best_reference, references
 from quintet.metrics.role_metric import RoleMetric, cut_of, last_turns, probability
-from quintet.models.roles import Logits
+from quintet.models.roles import PairScore
 from quintet.text.sentences import sentences
 from quintet.text.tokens import Piece
 
@@ -47,10 +47,10 @@ class FactCc(RoleMetric):
     def _score(self, examples: Sequence[Example]) -> list[Row]:
         units = [sentences(e.output) or [Piece(e.output, 0, len(e.output))] for e in examples]
         pairs = [(e.text("source"), unit.text) for e, own in zip(examples, units, strict=True) for unit in own]
-        found = iter(self.opened().logits(pairs))
+        found = iter(self.opened().score(pairs))
         return [{"consistency": self._one(own, [next(found) for _ in own])} for own in units]
 
-    def _one(self, units: Sequence[Piece], found: Sequence[Logits]) -> Score:
+    def _one(self, units: Sequence[Piece], found: Sequence[PairScore]) -> Score:
         shares = [probability(one.values) for one in found]
         shares = shares if self.correct == "last" else [1.0 - share for share in shares]
         spans = tuple(
@@ -80,7 +80,7 @@ class Bleurt(RoleMetric):
 
     def _score(self, examples: Sequence[Example]) -> list[Row]:
         pairs = [(reference.text, e.output) for e in examples for reference in references(e)]
-        values = dict(zip(pairs, self.opened().values(pairs) if pairs else [], strict=True))
+        values = dict(zip(pairs, self.opened().score(pairs) if pairs else [], strict=True))
         rows: list[Row] = []
         for example in examples:
             own = {r.text: values[r.text, example.output] for r in references(example)}
@@ -111,11 +111,11 @@ class SumQe(RoleMetric):
 
     def _score(self, examples: Sequence[Example]) -> list[Row]:
         model = self.opened()
-        if self.ask != "mean" and model.labels != len(SUM_QE):
+        if self.ask != "mean" and len(model.labels) != len(SUM_QE):
             raise ModelError(
-                f"{model.identity} has {model.labels} outputs, not SUM-QE's five; leave out ask={self.ask}"
+                f"{model.identity} has {len(model.labels)} outputs, not SUM-QE's five; leave out ask={self.ask}"
             )
-        found = model.logits([(example.output, None) for example in examples])
+        found = model.score([(example.output, None) for example in examples])
         return [
             {"linguistic quality": Score(self._value(one), parts=self._parts(one), cut=cut_of(output=one.cut[0]))}
             for one in found
@@ -124,14 +124,14 @@ class SumQe(RoleMetric):
     def _score_empty(self, example: Example) -> Row:
         return {"linguistic quality": Score(0.0, flags=(EMPTY_OUTPUT,))}
 
-    def _value(self, found: Logits) -> float:
+    def _value(self, found: PairScore) -> float:
         if len(found.values) != len(SUM_QE):
             return probability(found.values)
         values = [float(value) for value in found.values]
         return float(np.mean(values)) if self.ask == "mean" else values[int(self.ask[1]) - 1]
 
     @staticmethod
-    def _parts(found: Logits) -> dict[str, float]:
+    def _parts(found: PairScore) -> dict[str, float]:
         if len(found.values) != len(SUM_QE):
             return {}
         return {name: float(value) for name, value in zip(SUM_QE, found.values, strict=True)}
@@ -150,5 +150,5 @@ class PredictiveEngagement(RoleMetric):
     dimensions = (Dimension("engagement", "Does the reply engage the other speaker?", ("history",)),)
 
     def _score(self, examples: Sequence[Example]) -> list[Row]:
-        found = self.opened().logits([(" ".join(last_turns(e)), e.output) for e in examples])
+        found = self.opened().score([(" ".join(last_turns(e)), e.output) for e in examples])
         return [{"engagement": Score(probability(one.values), cut=cut_of(output=one.cut[1]))} for one in found]

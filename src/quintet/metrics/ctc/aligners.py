@@ -24,7 +24,7 @@ from quintet.metrics.long_texts import Slice, Sliced, in_slices
 from quintet.metrics.role_metric import BERT_SCORE_LAYERS, BY_NAME, EncoderMetric
 from quintet.models import catalog
 from quintet.models.open import identity, open_model, split
-from quintet.models.roles import FIRST_WHOLE, WHOLE, Limits, Regressor, TokenTagger, TokenVectors, Value, WordClasses
+from quintet.models.roles import FIRST_WHOLE, WHOLE, Limits, PairModel, PairScore, TokenVectors
 
 # The mean token vector of an encoder, kept in its folder as means.npy (one row per layer).
 
@@ -155,8 +155,6 @@ def clean(text: str) -> Cleaned:
 
 # Aligner D, a tagger: a word is as aligned as the model finds it probable (CTC section 3.5, released package).
 
-ALIGNED = 0
-"""The released class order: 0 is "OK", 1 "BAD". The paper's text has 1 for aligned."""
 RELEASED_GIVES_NONE = "the released package gives no score here: line break in the text that is scored"
 PACKAGE = Limits(total=512, strategy="only_second", first=255)
 """The first 256 ids of the candidate, `<s>` among them; then the context is shortened, its last `</s>` kept."""
@@ -169,7 +167,7 @@ Pair = tuple[str, str]
 
 
 def align_tags(
-    model: TokenTagger, pairs: Sequence[Pair], limits: Limits | None = None, released: bool = False
+    model: PairModel, pairs: Sequence[Pair], limits: Limits | None = None, released: bool = False
 ) -> list[Alignment]:
     """One alignment per pair (a, b); without `limits` long texts are read in slices and nothing is lost.
 
@@ -181,13 +179,13 @@ def align_tags(
     if limits is None:
         found = in_slices(
             jobs,
-            lambda inputs: model.tag([(texts[0], texts[1]) for texts in inputs], FIRST_WHOLE),
+            lambda inputs: model.score([(texts[0], texts[1]) for texts in inputs], FIRST_WHOLE),
             lambda result: sum(result.cut),
             model.max_tokens - _FRAME,
             (True, True),
         )
     else:
-        results = model.tag(jobs, limits) if jobs else []
+        results = model.score(jobs, limits) if jobs else []
         found = [Sliced(tuple((_everything(t),) for t in j), (r,)) for j, r in zip(jobs, results, strict=True)]
     by_job = dict(zip(jobs, found, strict=True))
     alignments = []
@@ -201,7 +199,7 @@ def _everything(text: str) -> Slice:
     return Slice(0, len(text), 0, len(text))
 
 
-def _alignment(original: str, cleaned: Cleaned, read: Sliced[WordClasses], flags: tuple[str, ...]) -> Alignment:
+def _alignment(original: str, cleaned: Cleaned, read: Sliced[PairScore], flags: tuple[str, ...]) -> Alignment:
     spans: list[tuple[int, int]] = []
     values: list[float] = []
     cut_a = cut_b = 0
@@ -220,12 +218,12 @@ def _alignment(original: str, cleaned: Cleaned, read: Sliced[WordClasses], flags
     return Alignment(original, starts, ends, np.array(values, np.float64), unknown, cut_a, cut_b, flags=flags)
 
 
-def _highest(results: Sequence[WordClasses]) -> NDArray[np.float64]:
+def _highest(results: Sequence[PairScore]) -> NDArray[np.float64]:
     """Per word over the slices of b; a slice that had to cut a speaks for the words it saw."""
     best = np.zeros(max(len(result.starts) for result in results))
     for result in results:
         seen = len(result.starts)
-        best[:seen] = np.maximum(best[:seen], result.probabilities[:, ALIGNED])
+        best[:seen] = np.maximum(best[:seen], result.support)
     return best
 
 
@@ -245,7 +243,7 @@ _REGRESSION_FRAME = 3
 
 
 def align_values(
-    model: Regressor, pairs: Sequence[Pair], limits: Limits | None, aggregate: Aggregate, a_first: bool
+    model: PairModel, pairs: Sequence[Pair], limits: Limits | None, aggregate: Aggregate, a_first: bool
 ) -> list[Alignment]:
     """One number per pair (a, b), the context b in the first slot unless `a_first`.
 
@@ -271,17 +269,17 @@ def align_values(
     ]
 
 
-def _ask(model: Regressor, pairs: Sequence[Pair], limits: Limits, a_first: bool) -> list[Value]:
+def _ask(model: PairModel, pairs: Sequence[Pair], limits: Limits, a_first: bool) -> list[PairScore]:
     """Values with what was cut of a and of b, in this order."""
     if not pairs:
         return []
     if a_first:
-        return list(model.values(list(pairs), limits))
-    found = model.values([(b, a) for a, b in pairs], limits)
-    return [Value(one.value, (one.cut[1], one.cut[0])) for one in found]
+        return list(model.score(list(pairs), limits))
+    found = model.score([(b, a) for a, b in pairs], limits)
+    return [PairScore(one.logits, (one.cut[1], one.cut[0])) for one in found]
 
 
-def _combined(text: str, read: Sliced[Value], aggregate: Aggregate) -> Alignment:
+def _combined(text: str, read: Sliced[PairScore], aggregate: Aggregate) -> Alignment:
     total = weights = 0.0
     cut_a = cut_b = 0
     for own, results in read.by_first():

@@ -11,7 +11,7 @@ from quintet.core.score import Score, Span, no_score
 from quintet.metrics.evaluator.reading import read_output, weighted_mean
 from quintet.metrics.evaluator.signal import Asking, JudgeSignal, clipped, log_odds, probability
 from quintet.metrics.evaluator.windows import output_pieces, sentence_units
-from quintet.models.roles import Judge
+from quintet.models.roles import PairModel
 
 READS_BADLY = SWAPPED = 0.5
 """Sentences less acceptable than this are pointed at, and neighbours less likely in their order."""
@@ -30,13 +30,13 @@ class Acceptability(JudgeSignal):
         log_odds("lowest", "Is its worst sentence acceptable English?"),
     )
 
-    def _asking(self, judge: Judge, example: Example) -> Asking:
+    def _asking(self, judge: PairModel, example: Example) -> Asking:
         output = read_output(example.output)
         pieces, lengths = output_pieces(judge, output)
         units, _ = sentence_units(judge, output)
         answers = yield [(piece.text, ()) for piece in (*pieces, *units)]
-        whole = weighted_mean([answers[piece.text, ()].heads["acc"] for piece in pieces], lengths)
-        each = [answers[unit.text, ()].heads["acc"] for unit in units]
+        whole = weighted_mean([answers[piece.text, ()].logits["acc"] for piece in pieces], lengths)
+        each = [answers[unit.text, ()].logits["acc"] for unit in units]
         weak = [(u, p) for u, logit in zip(units, each, strict=True) if (p := probability(logit)) < READS_BADLY]
         spans = tuple(output.span(u.start, u.end, p, "sentence", "reads badly") for u, p in weak)
         return {
@@ -54,10 +54,10 @@ class Flow(JudgeSignal):
     heads: ClassVar[tuple[str, ...]] = ("coh",)
     dimensions = (log_odds("coherence", "Does the output hang together?"),)
 
-    def _asking(self, judge: Judge, example: Example) -> Asking:
+    def _asking(self, judge: PairModel, example: Example) -> Asking:
         pieces, lengths = output_pieces(judge, read_output(example.output))
         answers = yield [(piece.text, ()) for piece in pieces]
-        value = weighted_mean([answers[piece.text, ()].heads["coh"] for piece in pieces], lengths)
+        value = weighted_mean([answers[piece.text, ()].logits["coh"] for piece in pieces], lengths)
         return {"coherence": Score(clipped(value))}
 
 
@@ -69,14 +69,14 @@ class Order(JudgeSignal):
     heads: ClassVar[tuple[str, ...]] = ("ord",)
     dimensions = (log_odds("order", "Are the sentences in a sensible order?"),)
 
-    def _asking(self, judge: Judge, example: Example) -> Asking:
+    def _asking(self, judge: PairModel, example: Example) -> Asking:
         output = read_output(example.output)
         units, _ = sentence_units(judge, output)
         pairs = list(pairwise(units))
         answers = yield [(before.text, (after.text,)) for before, after in pairs]
         if not pairs:
             return {"order": no_score(ONE_SENTENCE)}
-        each = [answers[before.text, (after.text,)].heads["ord"] for before, after in pairs]
+        each = [answers[before.text, (after.text,)].logits["ord"] for before, after in pairs]
         wrong = [(a, b, p) for (a, b), x in zip(pairs, each, strict=True) if (p := probability(x)) < SWAPPED]
         spans = tuple(
             Span(first.start, first.end, first.value, "pair", note="order", other=("output", second.start, second.end))

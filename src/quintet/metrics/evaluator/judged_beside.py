@@ -13,7 +13,7 @@ from quintet.metrics.evaluator.reading import fact_of, read_output, read_plain, 
 from quintet.metrics.evaluator.signal import Answers, Asking, JudgeSignal, Pair, clipped, log_odds
 from quintet.metrics.evaluator.windows import USUAL, Size, choose, document_windows, output_pieces, text_windows
 from quintet.metrics.role_metric import cut_of
-from quintet.models.roles import Judge
+from quintet.models.roles import PairModel
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class DocumentFit(JudgeSignal):
         log_odds("coverage", "Does the output cover the document?", "source"),
     )
 
-    def _asking(self, judge: Judge, example: Example) -> Asking:
+    def _asking(self, judge: PairModel, example: Example) -> Asking:
         pieces, lengths = output_pieces(judge, read_output(example.output))
         windows = document_windows(judge, example.source or "", self.window)
         pairs = [[(p.text, (w.text,)) for w in choose(p.text, windows, self.best)] for p in pieces]
@@ -43,7 +43,7 @@ class DocumentFit(JudgeSignal):
 
 def _best(pairs: Sequence[Sequence[Pair]], lengths: Sequence[int], answers: Answers, head: str) -> float:
     """For each piece of the output the best window; long outputs are several pieces, weighted by their length."""
-    return weighted_mean([max(answers[pair].heads[head] for pair in own) for own in pairs], lengths)
+    return weighted_mean([max(answers[pair].logits[head] for pair in own) for own in pairs], lengths)
 
 
 @dataclass(frozen=True)
@@ -56,14 +56,14 @@ class Response(JudgeSignal):
     heads: ClassVar[tuple[str, ...]] = ("sel",)
     dimensions = (log_odds("selection", "Is this the response to these turns, not to others?", "history"),)
 
-    def _asking(self, judge: Judge, example: Example) -> Asking:
+    def _asking(self, judge: PairModel, example: Example) -> Asking:
         pieces, lengths = output_pieces(judge, read_output(example.output))
         turns = turns_of(example, self.turns)
         answers = yield [(piece.text, turns) for piece in pieces]
         cut = cut_of(history=max(answers[piece.text, turns].cut[1] for piece in pieces))
         named = zip((d.name for d in self.dimensions), self.heads, strict=True)
         return {
-            name: Score(clipped(weighted_mean([answers[p.text, turns].heads[head] for p in pieces], lengths)), cut=cut)
+            name: Score(clipped(weighted_mean([answers[p.text, turns].logits[head] for p in pieces], lengths)), cut=cut)
             for name, head in named
         }
 
@@ -76,7 +76,7 @@ class Grounding(JudgeSignal):
     heads: ClassVar[tuple[str, ...]] = ("gro",)
     dimensions = (log_odds("grounding", "Does the output use the fact?", "context"),)
 
-    def _asking(self, judge: Judge, example: Example) -> Asking:
+    def _asking(self, judge: PairModel, example: Example) -> Asking:
         pieces, lengths = output_pieces(judge, read_output(example.output))
         windows = text_windows(judge, fact_of(example))
         pairs = [[(piece.text, (window.text,)) for window in windows] for piece in pieces]
@@ -95,7 +95,7 @@ class InputFit(JudgeSignal):
         log_odds("adequacy", "Do output and input mean the same?", "source"),
     )
 
-    def _asking(self, judge: Judge, example: Example) -> Asking:
+    def _asking(self, judge: PairModel, example: Example) -> Asking:
         pieces, _ = output_pieces(judge, read_output(example.output))
         windows = text_windows(judge, self.beside(example))
         pairs = [[(piece.text, (window.text,)) for piece in pieces] for window in windows]
@@ -108,7 +108,7 @@ class InputFit(JudgeSignal):
 
 
 def _mean_of_best(pairs: Sequence[Sequence[Pair]], answers: Answers, head: str) -> float:
-    best = [max(answers[pair].heads[head] for pair in own) for own in pairs]
+    best = [max(answers[pair].logits[head] for pair in own) for own in pairs]
     return sum(best) / len(best)
 
 
@@ -132,7 +132,7 @@ class ReferenceFit(JudgeSignal):
     heads: ClassVar[tuple[str, ...]] = ("adq",)
     dimensions = (log_odds("adequacy", "Do output and references mean the same?", "references"),)
 
-    def _asking(self, judge: Judge, example: Example) -> Asking:
+    def _asking(self, judge: PairModel, example: Example) -> Asking:
         pieces, _ = output_pieces(judge, read_output(example.output))
         by_reference: list[list[list[Pair]]] = [
             [[(piece.text, (window.text,)) for piece in pieces] for window in text_windows(judge, reference)]

@@ -16,7 +16,7 @@ from quintet.metrics.evaluator.reading import Output, read_output, weighted_mean
 from quintet.metrics.evaluator.signal import Asking, JudgeSignal, Pair, clipped, log_odds
 from quintet.metrics.evaluator.windows import MANY, USUAL, Size, Window, choose, document_windows, sentence_units
 from quintet.metrics.evaluator.word_support import UNSUPPORTED, backed_words, mean_over_content
-from quintet.models.roles import Judge, Judgement
+from quintet.models.roles import PairModel, PairScore
 from quintet.text.tokens import Piece
 
 
@@ -37,13 +37,13 @@ class Support(JudgeSignal):
         Dimension("words", "Is each content word backed by the document?", ("source",)),
     )
 
-    def _asking(self, judge: Judge, example: Example) -> Asking:
+    def _asking(self, judge: PairModel, example: Example) -> Asking:
         output = read_output(example.output)
         units, lengths = sentence_units(judge, output)
         beside = [self._beside(judge, example.source or "", unit) for unit in units]
         answers = yield [pair for views in beside for own in views for pair in own]
         judged = [[[answers[pair] for pair in own] for own in views] for views in beside]
-        consistency = [_mean_of_best(views, lambda one: one.heads["con"]) for views in judged]
+        consistency = [_mean_of_best(views, lambda one: one.logits["con"]) for views in judged]
         entailed = [_mean_of_best(views, lambda one: float(one.entailment[0])) for views in judged]
         words = list(_words(output, units, judged))
         sentences = [
@@ -58,7 +58,7 @@ class Support(JudgeSignal):
             "words": Score(mean_over_content([(span.value, counts) for span, counts in words]), spans),
         }
 
-    def _beside(self, judge: Judge, source: str, unit: Piece) -> list[list[Pair]]:
+    def _beside(self, judge: PairModel, source: str, unit: Piece) -> list[list[Pair]]:
         """For each size of windows the pairs that are judged, of which the best counts."""
         sizes: tuple[Size, ...] = ("big", "small") if self.window == "both" else (self.window,)
         return [
@@ -66,21 +66,21 @@ class Support(JudgeSignal):
             for size in sizes
         ]
 
-    def _windows(self, judge: Judge, source: str, size: Size) -> Sequence[Window]:
+    def _windows(self, judge: PairModel, source: str, size: Size) -> Sequence[Window]:
         found = document_windows(judge, source, size)
         return found if self.best or len(found) <= MANY else document_windows(judge, source, "big")
 
 
-def _mean_of_best(views: Sequence[Sequence[Judgement]], value: Callable[[Judgement], float]) -> float:
+def _mean_of_best(views: Sequence[Sequence[PairScore]], value: Callable[[PairScore], float]) -> float:
     return sum(max(map(value, view)) for view in views) / len(views)
 
 
 def _words(
-    output: Output, units: Sequence[Piece], judged: Sequence[Sequence[Sequence[Judgement]]]
+    output: Output, units: Sequence[Piece], judged: Sequence[Sequence[Sequence[PairScore]]]
 ) -> Iterator[tuple[Span, bool]]:
     """Each word with the probability that some window backs it (mean of its sub-words, marks aside); does it count?"""
     for unit, views in zip(units, judged, strict=True):
-        best = [np.max([judgement.words for judgement in view], axis=0) for view in views]
+        best = [np.max([one.support for one in view], axis=0) for view in views]
         values: NDArray[np.float32] = np.mean(best, axis=0)
         for found in backed_words(unit.text, views[0][0].starts, values):
             start, end = unit.start + found.word.start, unit.start + found.word.end

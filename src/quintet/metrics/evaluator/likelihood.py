@@ -25,7 +25,7 @@ from quintet.metrics.evaluator.signal import EvaluatorSignal
 from quintet.metrics.long_texts import in_slices
 from quintet.metrics.role_metric import cut_of
 from quintet.models.open import identity, open_model
-from quintet.models.roles import CausalLM, TokenScores
+from quintet.models.roles import TokenLM, TokenScores
 from quintet.text.content_words import plain_words
 from quintet.text.tokens import whitespace_words
 
@@ -92,14 +92,14 @@ class LanguageSignal(EvaluatorSignal):
 
     def read(self, jobs: Sequence[tuple[Grounds, str]]) -> list[list[TokenScores]]:
         """The sub-words of each output under the best window of its grounds; equal jobs are read once per chunk."""
-        model: CausalLM = open_model(self.model, self.model_role)
+        model: TokenLM = open_model(self.model, self.model_role)
         kept: dict[tuple[Grounds, str], list[TokenScores]] = memory.once(("likelihood", model.identity), dict)
         fresh = [job for job in dict.fromkeys(jobs) if job not in kept]
         kept.update(zip(fresh, _read(model, fresh), strict=True))
         return [kept[job] for job in jobs]
 
 
-def _read(model: CausalLM, jobs: Sequence[tuple[Grounds, str]]) -> list[list[TokenScores]]:
+def _read(model: TokenLM, jobs: Sequence[tuple[Grounds, str]]) -> list[list[TokenScores]]:
     found: dict[tuple[Grounds, str], list[TokenScores]] = {}
     for form in dict.fromkeys(Grounds(grounds.before, "", grounds.after) for grounds, _ in jobs):
         # Outputs of one document stand together, so that the model reads it once.
@@ -109,7 +109,7 @@ def _read(model: CausalLM, jobs: Sequence[tuple[Grounds, str]]) -> list[list[Tok
     return [found[job] for job in jobs]
 
 
-def _in_windows(model: CausalLM, form: Grounds, texts: Sequence[tuple[str, ...]]) -> list[list[TokenScores]]:
+def _in_windows(model: TokenLM, form: Grounds, texts: Sequence[tuple[str, ...]]) -> list[list[TokenScores]]:
     def run(parts: Sequence[tuple[str, ...]]) -> list[TokenScores]:
         return model.log_probs([(form.prompt(grounds), f" {output}") for grounds, output in parts])
 

@@ -26,7 +26,7 @@ from quintet.metrics.evaluator.word_support import Backed, backed_words, mean_ov
 from quintet.metrics.role_metric import cut_of
 from quintet.models.lm_heads import ENTAILMENT, WORDS
 from quintet.models.open import open_model
-from quintet.models.roles import Judgement, TokenScores
+from quintet.models.roles import PairScore, TokenScores
 
 _DOUBTS, _TRUSTS = ("con", ENTAILMENT, WORDS), ("gro",)
 """Heads whose evidence are words without support, and those whose evidence are content words that have it."""
@@ -117,7 +117,7 @@ class _Reading:
         lengths = [len(part) for part in self.parts]
         if head == ENTAILMENT:
             return min(1.0, weighted_mean([float(one.entailment[0]) for one in judged], lengths))
-        return clipped(weighted_mean([one.heads[head] for one in judged], lengths))
+        return clipped(weighted_mean([one.logits[head] for one in judged], lengths))
 
     def spans(self, head: str) -> tuple[Span, ...]:
         return tuple(
@@ -143,7 +143,7 @@ def _words(output: Output, parts: Sequence[TokenScores]) -> Iterator[tuple[int, 
         text = part.text[1:]
         start = output.text.index(text, end)
         end = start + len(text)
-        for found in backed_words(text, _visible_starts(part) - 1, _judgement(part).words):
+        for found in backed_words(text, _visible_starts(part) - 1, _judgement(part).support):
             yield start, found
 
 
@@ -154,7 +154,7 @@ def _visible_starts(part: TokenScores) -> NDArray[np.int32]:
     return np.where(starts < part.ends, starts, np.int32(0))
 
 
-def _judgement(part: TokenScores) -> Judgement:
+def _judgement(part: TokenScores) -> PairScore:
     if part.judgement is None:
         raise ModelError("a language model with heads gave no judgement; this is a bug")
     return part.judgement

@@ -14,10 +14,10 @@ from quintet.core.score import no_score
 from quintet.errors import ModelError
 from quintet.metrics.evaluator.reading import fact_of, read_document, references_of, turns_of
 from quintet.models.open import identity, open_model
-from quintet.models.roles import Judge, Judgement
+from quintet.models.roles import PairModel, PairScore
 
 Pair = tuple[str, tuple[str, ...]]
-Answers = Mapping[Pair, Judgement]
+Answers = Mapping[Pair, PairScore]
 Asking = Generator[Sequence[Pair], Answers, Row]
 """Says which pairs it wants judged, is sent the answers, returns the scores of one example."""
 
@@ -95,10 +95,10 @@ class JudgeSignal(EvaluatorSignal):
     heads: ClassVar[tuple[str, ...]] = ()
     """Which of its questions are read."""
 
-    def opened(self) -> Judge:
-        judge: Judge = open_model(self.model, self.model_role)
+    def opened(self) -> PairModel:
+        judge: PairModel = open_model(self.model, self.model_role)
         for head in self.heads:
-            if head not in judge.questions:
+            if head not in judge.labels:
                 raise ModelError(f"{judge.identity} does not answer the question {head!r}, which {self.name} asks")
         return judge
 
@@ -113,11 +113,11 @@ class JudgeSignal(EvaluatorSignal):
         judge = self.opened()
         able = [example for example in examples if self.has_text(example) and self.lacking(example) is None]
         pairs = [pair for example in able for pair in next(self._asking(judge, example))]
-        judge.foresee(pairs, self._together(judge))
+        judge.prefetch(pairs, self._joint(judge))
 
-    def _together(self, judge: Judge) -> bool:
+    def _joint(self, judge: PairModel) -> bool:
         """How its heads want a pair to be read. All alike: one pass answers them."""
-        ways = {head in judge.together for head in self.heads}
+        ways = {head in judge.joint for head in self.heads}
         if len(ways) > 1:
             raise ModelError(
                 f"{judge.identity} reads pairs for {', '.join(self.heads)} in two ways; {self.name} asks once"
@@ -125,14 +125,14 @@ class JudgeSignal(EvaluatorSignal):
         return ways == {True}
 
     @abstractmethod
-    def _asking(self, judge: Judge, example: Example) -> Asking: ...
+    def _asking(self, judge: PairModel, example: Example) -> Asking: ...
 
     def _signals(self, examples: Sequence[Example]) -> list[Row]:
         judge = self.opened()
         asking = [self._asking(judge, example) for example in examples]
         # All pairs of a chunk at once, so that they can be batched by length; equal ones are judged once.
         pairs = list(dict.fromkeys(pair for one in asking for pair in next(one)))
-        answers = dict(zip(pairs, judge.judge(pairs, self._together(judge)), strict=True))
+        answers = dict(zip(pairs, judge.score(pairs, joint=self._joint(judge)), strict=True))
         return [_sent(one, answers) for one in asking]
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from quintet.metrics.evaluator.rarity import word_table
 from quintet.metrics.evaluator.reading import Output, memory, read_document
-from quintet.models.roles import Judge
+from quintet.models.roles import PairModel
 from quintet.text.content_words import content_words, plain_words
 from quintet.text.runs import overlapping_runs
 from quintet.text.tokens import Piece, whitespace_words
@@ -28,13 +28,13 @@ class Window:
     words: frozenset[str]
 
 
-def document_windows(judge: Judge, source: str, size: Size = USUAL) -> tuple[Window, ...]:
+def document_windows(judge: PairModel, source: str, size: Size = USUAL) -> tuple[Window, ...]:
     """Windows over a document; none for one without a word."""
     key = ("windows", judge.identity, source, size)
     return memory.once(key, lambda: _windows(judge, read_document(source), *SIZES[size]))
 
 
-def text_windows(judge: Judge, text: str) -> tuple[Window, ...]:
+def text_windows(judge: PairModel, text: str) -> tuple[Window, ...]:
     """A short text is one window, as it stands; a long one is cut as a document is."""
     if judge.lengths([text])[0] <= SIZES[USUAL][0]:
         return (Window(text, frozenset(plain_words(text))),)
@@ -51,7 +51,7 @@ def choose(text: str, windows: Sequence[Window], count: int) -> list[Window]:
     return [windows[i] for i in sorted(best)]
 
 
-def output_pieces(judge: Judge, output: Output) -> tuple[list[Piece], list[int]]:
+def output_pieces(judge: PairModel, output: Output) -> tuple[list[Piece], list[int]]:
     """An output as the judge can take it: whole, or in runs of sentences; and the sub-words of each."""
     whole = Piece(output.text, 0, len(output.text))
     longest = judge.longest_output
@@ -64,12 +64,12 @@ def output_pieces(judge: Judge, output: Output) -> tuple[list[Piece], list[int]]
     return [Piece(output.text[a:b], a, b) for a, b in pieces], [sum(lengths[a:b]) for a, b in runs]
 
 
-def sentence_units(judge: Judge, output: Output) -> tuple[list[Piece], list[int]]:
+def sentence_units(judge: PairModel, output: Output) -> tuple[list[Piece], list[int]]:
     """The sentences of an output, one that is too long for the judge in several pieces; and the sub-words of each."""
     return fitting(judge, output.sentences, judge.longest_output)
 
 
-def fitting(judge: Judge, pieces: Sequence[Piece], size: int) -> tuple[list[Piece], list[int]]:
+def fitting(judge: PairModel, pieces: Sequence[Piece], size: int) -> tuple[list[Piece], list[int]]:
     """Pieces of at most `size` sub-words, cut between words, inside one only if it alone is too long."""
     found: list[Piece] = []
     lengths: list[int] = []
@@ -80,7 +80,7 @@ def fitting(judge: Judge, pieces: Sequence[Piece], size: int) -> tuple[list[Piec
     return found, lengths
 
 
-def _cut_piece(judge: Judge, piece: Piece, size: int) -> list[Piece]:
+def _cut_piece(judge: PairModel, piece: Piece, size: int) -> list[Piece]:
     words = [
         Piece(piece.text[at : min(word.end, at + size)], at, min(word.end, at + size))
         for word in whitespace_words(piece.text)
@@ -92,7 +92,7 @@ def _cut_piece(judge: Judge, piece: Piece, size: int) -> list[Piece]:
     return [Piece(piece.text[a:b], piece.start + a, piece.start + b) for a, b in cut]
 
 
-def _windows(judge: Judge, texts: Sequence[str], size: int, shared: int) -> tuple[Window, ...]:
+def _windows(judge: PairModel, texts: Sequence[str], size: int, shared: int) -> tuple[Window, ...]:
     pieces, lengths = fitting(judge, [Piece(text, 0, len(text)) for text in texts], size)
     found = []
     for first, last in overlapping_runs(lengths, size, shared):

@@ -12,7 +12,7 @@ from quintet.core.score import Score
 from quintet.errors import InputError
 from quintet.metrics.places import Place, read_places
 from quintet.metrics.role_metric import RoleMetric
-from quintet.models.roles import Grades
+from quintet.models.roles import Answer
 
 HIGHEST = 9
 """Grades are single digits, so that each is one token and has its own probability."""
@@ -65,7 +65,8 @@ class GEval(RoleMetric):
 
     def _score(self, examples: Sequence[Example]) -> list[Row]:
         self.prepare()
-        found = self.opened().grades([self._prompt(e) for e in examples], self.low, self.high, self.samples)
+        options = tuple(str(grade) for grade in range(self.low, self.high + 1))
+        found = self.opened().answers([self._prompt(e) for e in examples], options, samples=self.samples)
         return [{self.called: self._value(grades)} for grades in found]
 
     def _prompt(self, example: Example) -> tuple[str, ...]:
@@ -73,7 +74,7 @@ class GEval(RoleMetric):
         labelled = (f"{label}: {example.text(field)}" for label, field in self._places)
         return (f"question: {self.question}{steps}", *labelled)
 
-    def _value(self, grades: Grades) -> Score:
+    def _value(self, grades: Answer) -> Score:
         parts = {f"grade {self.low + k}": p for k, p in enumerate(grades.probabilities)}
         value = sum((self.low + k) * p for k, p in enumerate(grades.probabilities))
         return Score(

@@ -21,7 +21,7 @@ from quintet.errors import UnknownName
 from quintet.metrics.gruen.sentences import placed_sentences
 from quintet.metrics.role_metric import BLIND_GUESS
 from quintet.models.open import identity, open_model
-from quintet.models.roles import Limits
+from quintet.models.roles import Limits, Masking
 from quintet.text.punkt import RULES, sentences_identity, splitter
 from quintet.text.tokens import Piece
 
@@ -139,17 +139,18 @@ class Grammaticality(Metric):
     def _likelihoods(self, flat: Sequence[str]) -> list[tuple[float, int]]:
         """Mean log-probability of each sentence, and what was not seen of it."""
         model = open_model(self.model_lm, "masked-lm")
+        asked = [(None, text) for text in flat]
         if self.mode == "released":
-            found = model.log_probs(flat, "none", specials=True, long="cut")
+            found = model.log_probs(asked, Masking("none", specials=True, long="cut"))
         else:
-            found = model.log_probs(flat, "each")
+            found = model.log_probs(asked)
         return [(float(s.log_probs.mean(dtype=np.float64)) if len(s) else BLIND_GUESS, s.cut) for s in found]
 
     def _acceptabilities(self, flat: Sequence[str]) -> list[tuple[float, int]]:
         """The raw logit of "acceptable" as in the paper and the code, or half the log-odds, which no shift of both
         logits can change; of the same size when the two logits mirror each other."""
         model = open_model(self.model_acceptability, "pair-classifier")
-        found = model.logits([(text, None) for text in flat], _CODE_LIMIT if self.mode == "released" else Limits())
+        found = model.score([(text, None) for text in flat], _CODE_LIMIT if self.mode == "released" else Limits())
         if self.mode == "quintet":
             return [(_half_odds(logits.values), logits.cut[0]) for logits in found]
         return [(float(logits.values[-1]), logits.cut[0]) for logits in found]

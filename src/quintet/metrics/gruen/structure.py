@@ -16,7 +16,7 @@ from quintet.core.example import Example
 from quintet.core.metric import Row
 from quintet.core.score import EMPTY_OUTPUT, Score, Span
 from quintet.metrics.role_metric import RoleMetric
-from quintet.models.roles import Limits, Value
+from quintet.models.roles import Limits, PairScore
 from quintet.text.punkt import RULES, sentences_identity, splitter
 from quintet.text.tokens import Piece
 
@@ -58,7 +58,7 @@ class Structure(RoleMetric):
     def _score(self, examples: Sequence[Example]) -> list[Row]:
         texts = [splitter(self.sentences)(example.output) for example in examples]
         pairs = [pair for pieces in texts for pair in self._pairs(pieces)]
-        answers = iter(self.opened().log_odds(pairs, _NEAR_THE_SPLIT) if pairs else [])
+        answers = iter(self.opened().score(pairs, _NEAR_THE_SPLIT) if pairs else [])
         rows: list[Row] = []
         for pieces in texts:
             found = [(next(answers), next(answers)) for _ in pieces[1:]]
@@ -75,7 +75,7 @@ class Structure(RoleMetric):
             pairs += [(left, right), (right, left)]
         return pairs
 
-    def _one(self, pieces: Sequence[Piece], found: Sequence[tuple[Value, Value]]) -> Score:
+    def _one(self, pieces: Sequence[Piece], found: Sequence[tuple[PairScore, PairScore]]) -> Score:
         if not found:
             return Score(0.0, parts={"splits": 0.0})
         losses = [order_loss(forward.value, swapped.value) for forward, swapped in found]

@@ -31,7 +31,7 @@ from quintet.metrics.im2.inputs import (
     judge,
 )
 from quintet.metrics.role_metric import BLIND_GUESS, RoleMetric, cut_of, probability
-from quintet.models.roles import Logits
+from quintet.models.roles import PairScore
 from quintet.text.tokens import Piece
 
 UNDECIDED = 0.5
@@ -101,7 +101,7 @@ class SelfConsistency(TwoClasses):
         return rows
 
     @staticmethod
-    def _one(pieces: Sequence[Piece], found: Sequence[Logits]) -> Score:
+    def _one(pieces: Sequence[Piece], found: Sequence[PairScore]) -> Score:
         if not found:
             return Score(UNDECIDED, parts={"pairs": 0.0})
         values = [probability(logits.values) for logits in found]
@@ -150,7 +150,7 @@ class _Response(TwoClasses):
             for example, logits in zip(examples, self._judged(pairs), strict=True)
         ]
 
-    def _judged(self, pairs: Sequence[tuple[str, str]]) -> list[Logits]:
+    def _judged(self, pairs: Sequence[tuple[str, str]]) -> list[PairScore]:
         return judge(self.opened(), pairs, self.mode)
 
 
@@ -188,10 +188,10 @@ class TopicCoherence(_Response):
     name = "im2-grade"
     dimensions = (Dimension("coherence", "Does the response keep to the topic?", ("history",)),)
 
-    def _judged(self, pairs: Sequence[tuple[str, str]]) -> list[Logits]:
+    def _judged(self, pairs: Sequence[tuple[str, str]]) -> list[PairScore]:
         if self.mode == "quintet":
             return super()._judged(pairs)
-        return list(self.opened().logits(pairs, GRADE_LIMITS))
+        return list(self.opened().score(pairs, GRADE_LIMITS))
 
 
 # 5-NUF and 5-IES: five classes that imitate a five-point rating (IM2 section 4.3).
@@ -296,7 +296,7 @@ class DialogueMlm(RoleMetric):
 
     def _score(self, examples: Sequence[Example]) -> list[Row]:
         rows: list[Row] = []
-        for found in self.opened().log_probs([example.output for example in examples], "each"):
+        for found in self.opened().log_probs([(None, example.output) for example in examples]):
             if not len(found):
                 rows.append({"specificity": Score(BLIND_GUESS, flags=("no sub-words",))})
                 continue

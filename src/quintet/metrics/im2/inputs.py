@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from quintet.core.example import Example
 from quintet.errors import InputError
 from quintet.metrics.role_metric import last_turns
-from quintet.models.roles import Limits, Logits, Pair
+from quintet.models.roles import Limits, Pair, PairModel, PairScore
 
 # Which category measures which quality (IM2 section 4.5 and Table 11).
 
@@ -93,7 +93,7 @@ def context(example: Example, mode: Mode, turns: int) -> str:
     return "\n".join(" ".join(turn.splitlines()) for turn in last_turns(example, turns))
 
 
-def judge(model: Any, pairs: Sequence[Pair], mode: Mode) -> list[Logits]:
+def judge(model: PairModel, pairs: Sequence[Pair], mode: Mode) -> list[PairScore]:
     """Logits for texts or pairs, cut as the mode says.
 
     In the released code the limit of 25 on either side bites only when both together are too long.
@@ -101,13 +101,13 @@ def judge(model: Any, pairs: Sequence[Pair], mode: Mode) -> list[Logits]:
     if not pairs:
         return []
     if mode == "quintet":
-        return list(model.logits(pairs, _LATEST))
+        return list(model.score(pairs, _LATEST))
     if pairs[0][1] is None:
-        return list(model.logits(pairs, ONE_TEXT))
-    found: list[Logits] = list(model.logits(pairs, RELEASED_TOTAL))
-    long = [i for i, logits in enumerate(found) if any(logits.cut)]
+        return list(model.score(pairs, ONE_TEXT))
+    found: list[PairScore] = list(model.score(pairs, RELEASED_TOTAL))
+    long = [i for i, one in enumerate(found) if any(one.cut)]
     if long:
-        again = model.logits([pairs[i] for i in long], RELEASED_SIDES)
+        again = model.score([pairs[i] for i in long], RELEASED_SIDES)
         for i, logits in zip(long, again, strict=True):
             found[i] = logits
     return found

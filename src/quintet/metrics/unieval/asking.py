@@ -15,7 +15,7 @@ from quintet.core.plain import Cells
 from quintet.core.score import Score, Span, no_score
 from quintet.metrics.long_texts import Sliced, in_slices
 from quintet.metrics.places import Place
-from quintet.models.roles import Long, Value, YesNo
+from quintet.models.roles import Answer, Long, PromptModel
 from quintet.text.punkt import RULES, Split, splitter
 from quintet.text.tokens import Piece
 
@@ -86,7 +86,7 @@ class Reading:
     sentences: str = RULES
 
 
-def ask(model: YesNo, prompt: Prompt, examples: Sequence[Example], reading: Reading) -> list[Score]:
+def ask(model: PromptModel, prompt: Prompt, examples: Sequence[Example], reading: Reading) -> list[Score]:
     """One score per example; NaN with the reason where a field is absent."""
     lacking = [next((f for f in prompt.grounds if not e.has(f)), None) for e in examples]
     split = splitter(reading.sentences)
@@ -149,17 +149,17 @@ def _flags(prompt: Prompt, example: Example, reading: Reading) -> tuple[str, ...
     return tuple(flags)
 
 
-def _answer(model: YesNo, prompt: Prompt, jobs: Sequence[tuple[str, ...]], long: Long) -> list[Value]:
+def _answer(model: PromptModel, prompt: Prompt, jobs: Sequence[tuple[str, ...]], long: Long) -> list[Answer]:
     distinct = list(dict.fromkeys(jobs))
     if not distinct:
         return []
     if long == "cut":
-        values = model.probabilities([prompt.segments(job) for job in distinct], RELEASED_TOKENS)
+        values = model.answers([prompt.segments(job) for job in distinct], max_tokens=RELEASED_TOKENS)
     else:
         read = in_slices(
             distinct,
-            lambda inputs: model.probabilities([prompt.segments(texts) for texts in inputs]),
-            lambda value: value.cut[0],
+            lambda inputs: model.answers([prompt.segments(texts) for texts in inputs]),
+            lambda answer: answer.cut,
             model.max_tokens - _BESIDE,
             (False, *(True for _ in prompt.grounds)),
         )
@@ -168,7 +168,7 @@ def _answer(model: YesNo, prompt: Prompt, jobs: Sequence[tuple[str, ...]], long:
     return [found[job] for job in jobs]
 
 
-def _over_slices(text: str, read: Sliced[Value]) -> Value:
+def _over_slices(text: str, read: Sliced[Answer]) -> Answer:
     """The best slice of what stands beside the output; slices of the output itself count by their words."""
     total = weights = 0.0
     cut = 0
@@ -176,11 +176,11 @@ def _over_slices(text: str, read: Sliced[Value]) -> Value:
         weight = float(max(1, len(text[own.start : own.end].split())))
         total += weight * max(result.value for result in results)
         weights += weight
-        cut += max(result.cut[0] for result in results)
-    return Value(total / weights, (cut, 0))
+        cut += max(result.cut for result in results)
+    return Answer.yes(total / weights, cut)
 
 
-def _combined(prompt: Prompt, units: list[Piece], table: list[list[Value]], flags: tuple[str, ...]) -> Score:
+def _combined(prompt: Prompt, units: list[Piece], table: list[list[Answer]], flags: tuple[str, ...]) -> Score:
     """`table` has one row per reference (one if there are none) and one column per unit."""
     by_unit = [sum(row[i].value for row in table) / len(table) for i in range(len(units))]
     total = sum(by_unit)
@@ -188,7 +188,7 @@ def _combined(prompt: Prompt, units: list[Piece], table: list[list[Value]], flag
     spans: tuple[Span, ...] = ()
     if prompt.unit == "sentence":
         spans = tuple(Span(u.start, u.end, round(v, 4), "sentence") for u, v in zip(units, by_unit, strict=True))
-    lost = sum(answer.cut[0] for row in table for answer in row)
+    lost = sum(answer.cut for row in table for answer in row)
     parts = {}
     if len(table) > 1:
         parts = {f"reference {i + 1}": sum(a.value for a in row) / len(row) for i, row in enumerate(table)}

@@ -14,7 +14,7 @@ from quintet.core.score import EMPTY_OUTPUT, Score, Span
 from quintet.metrics.role_metric import BLIND_GUESS, RoleMetric, cut_of
 from quintet.metrics.usr.inputs import MLM_MODEL, Mode, masked_line
 from quintet.models.masked import AT_ONCE, ONE_BY_ONE
-from quintet.models.roles import TokenScores
+from quintet.models.roles import Masking, TokenScores
 from quintet.text.tokens import whitespace_words
 
 NO_HISTORY = "no history"
@@ -45,11 +45,10 @@ class MaskedLikelihood(RoleMetric):
 
     def _score(self, examples: Sequence[Example]) -> list[Row]:
         lines = [masked_line(example, self.mode) for example in examples]
-        texts = [line for line, _, _ in lines]
         if self.mode in ("released", "dialeval"):
-            found = self.opened().log_probs(texts, "each", last=self.window)
+            found = self.opened().log_probs([(None, line) for line, _, _ in lines], Masking(last=self.window))
         else:
-            found = self.opened().log_probs(texts, "each", after=[start for _, start, _ in lines])
+            found = self.opened().log_probs([(line[:start], line[start:]) for line, start, _ in lines])
         return [
             {"likelihood": self._one(example, scores, start, end)}
             for example, scores, (_, start, end) in zip(examples, found, lines, strict=True)

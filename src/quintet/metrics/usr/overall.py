@@ -34,7 +34,7 @@ class Usr(RoleComposite):
     """Handed to the sub-metrics."""
     weights: str = AUTO
     """usr/topical-chat, usr/personachat: as published. usr/bundled, usr/bundled-personachat: the published weights with
-    means and deviations of the bundled models. FILE.toml#TABLE of one's own (`quintet.metrics.usr.fitting`). auto:
+    means and deviations of the bundled models. FILE.toml#TABLE of one's own (`quintet.metrics.fitting`). auto:
     usr/bundled on the bundled models, usr/topical-chat on others."""
 
     name = "usr"

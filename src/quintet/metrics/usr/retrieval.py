@@ -42,7 +42,7 @@ class DialogueRetrieval(RoleMetric):
 
     def _score(self, examples: Sequence[Example]) -> list[Row]:
         pairs = [context_pair(example, self.mode, self.turns) for example in examples]
-        found = self.opened().logits(pairs, LATEST if self.mode == "quintet" else RELEASED)
+        found = self.opened().score(pairs, LATEST if self.mode == "quintet" else RELEASED)
         return [
             {
                 "context": Score(
@@ -79,7 +79,7 @@ class FactRetrieval(RoleMetric):
 
     def _score(self, examples: Sequence[Example]) -> list[Row]:
         pairs = [fact_pair(example, self.mode) for example in examples]
-        found = self.opened().logits(pairs, Limits() if self.mode == "quintet" else RELEASED)
+        found = self.opened().score(pairs, Limits() if self.mode == "quintet" else RELEASED)
         return [
             {
                 "fact": Score(
