@@ -10,12 +10,14 @@
     │   └── MissingPackage       a distribution of this repository is not installed
     └── GateFailed               scores fell short of a gate; exit code 3
 
-A message says what, where and what to do, in one line.
+A message says what, where and what to do, in one line. It is written with the options of the command line, and shown
+so there; as a string it names the arguments of the functions instead.
 """
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
 from quintet._install import install
@@ -42,9 +44,44 @@ class QuintetError(Exception):
     def __init__(self, *arguments: object) -> None:
         super().__init__(*(masked(each) if isinstance(each, str) else each for each in arguments))
 
+    def __str__(self) -> str:
+        return in_python(self.typed())
+
+    def typed(self) -> str:
+        """As the command line shows it."""
+        return super().__str__()
+
     def __reduce__(self) -> tuple[object, ...]:
         # Python would call the class with the message alone; a pool of processes waits for ever on what that raises.
         return _again, (type(self), self.args), vars(self)
+
+
+_FLAGS = ("common-only", "fast", "lower-is-better", "skip-bad")
+_VALUED = ("accept", "baseline", "cache", "calibration", "columns", "dims", "engine", "labels", "metric", "model",
+           "precision", "recall", "task", "task-file", "workers")  # fmt: skip
+_OPTION = re.compile(
+    rf"(?P<kept>\bquintet [a-z]+ [^;,]*)|--no-(?P<off>cache)(?![\w-])|--(?P<flag>{'|'.join(_FLAGS)})(?![\w-])"
+    r"|--columns (?P<field>[\w.-]+)=(?P<column>.+?)(?= or |[,;]|$)"
+    rf"|--(?P<valued>{'|'.join(sorted(_VALUED, reverse=True))})(?![\w-])(?: (?P<value>[A-Z][A-Z._]+|openai:[^ ,;]+))?"
+)
+
+
+def in_python(message: str) -> str:
+    """`--columns source=COLUMN` as `columns={"source": "COLUMN"}`, `--skip-bad` as `skip_bad=True`; whole commands
+    stay as they are."""
+    return _OPTION.sub(_argument, message) if "--" in message else message
+
+
+def _argument(option: re.Match[str]) -> str:
+    if option["kept"]:
+        return option[0]
+    if option["off"] or option["flag"]:
+        return "cache=False" if option["off"] else f"{option['flag'].replace('-', '_')}=True"
+    if option["field"]:
+        return f'columns={{"{option["field"]}": "{option["column"]}"}}'
+    name = "metrics" if option["valued"] == "metric" else option["valued"].replace("-", "_")
+    value = option["value"]
+    return f"{name}={value}" if value and value.isupper() else f'{name}="{value}"' if value else name
 
 
 def _again(kind: type[QuintetError], arguments: tuple[object, ...]) -> QuintetError:

@@ -12,7 +12,7 @@ from quintet.core.parameters import build
 from quintet.core.registry import metrics
 from quintet.core.score import Score, Span
 from quintet.core.task import find_task, read_tasks
-from quintet.errors import InputError, UnknownName
+from quintet.errors import InputError, UnknownName, UserError, in_python
 
 assert quintet.metrics
 
@@ -92,3 +92,37 @@ def test_a_users_dimension_replaces_and_adds(tmp_path: Path) -> None:
     path.write_text('[fact.dimensions]\nx = { question = "?", needs = ["sorce"] }\n')
     with pytest.raises(UnknownName, match="did you mean source"):
         find_task("fact", path)
+
+
+@pytest.mark.parametrize(
+    ("typed", "in_functions"),
+    [
+        ("pass --columns output=COLUMN", 'pass columns={"output": "COLUMN"}'),
+        (
+            "say which: --columns output=response 1 or --columns output=response 2",
+            'say which: columns={"output": "response 1"} or columns={"output": "response 2"}',
+        ),
+        ("mend the row, or pass --skip-bad to go on", "mend the row, or pass skip_bad=True to go on"),
+        ("name another with --cache FILE, or pass --no-cache", "name another with cache=FILE, or pass cache=False"),
+        ("give --task (see quintet tasks) or --metric", "give task (see quintet tasks) or metrics"),
+        ("give --model openai:MODEL@http://H:1/v1", 'give model="openai:MODEL@http://H:1/v1"'),
+        ("run: quintet score FILE --task NAME --out SCORED", "run: quintet score FILE --task NAME --out SCORED"),
+        ("give another --base or --tasks", "give another --base or --tasks"),
+    ],
+)
+def test_messages_name_arguments_in_python_and_options_on_the_command_line(typed: str, in_functions: str) -> None:
+    assert in_python(typed) == in_functions
+    assert (str(InputError(typed, "here")), InputError(typed).typed()) == (f"here: {in_functions}", typed)
+
+
+def test_every_option_that_is_renamed_is_an_argument() -> None:
+    from inspect import signature as of
+
+    import quintet
+    from quintet.errors import _FLAGS, _VALUED
+
+    functions = (quintet.score, quintet.gate, quintet.compare, quintet.calibrate, quintet.prefer, quintet.bench)
+    known = {name for function in functions for name in of(function).parameters}
+    assert {name.replace("-", "_") for name in (*_FLAGS, *_VALUED)} - {"metric"} <= known
+    with pytest.raises(UserError, match=r'name them: columns=\{"FIELD": "COLUMN"\}$'):
+        quintet.score([{"output": "a"}], task="fact", cache=False)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
+import hashlib
+import re
 import shutil
+import threading
+from dataclasses import replace
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from quintet.data.benchmark import load
-from quintet.data.catalog import catalog, entry, names, status
+from quintet.data.catalog import File, catalog, download, entry, names, status
 from quintet.data.rated import canonical, find_folder
 from quintet.errors import InputError, UnknownName
 
@@ -136,6 +142,42 @@ def test_missing_file_says_where_to_get_it_and_where_to_put_it(tmp_path: Path) -
     assert str(tmp_path / "persona_chat_usr" / "pc_usr_data.json") in line
     assert "shikib.com/usr" in line
     assert "--data" in line
+
+
+def test_a_set_is_downloaded_where_its_licence_allows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("QUINTET_OFFLINE", "HF_HUB_OFFLINE", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    there, here = tmp_path / "there", tmp_path / "here"
+    there.mkdir()
+    (there / "a.csv").write_bytes(b"id,query\n1,Hi\n")
+    good = File("folder/a.csv", hashlib.sha256(b"id,query\n1,Hi\n").hexdigest())
+    handler = functools.partial(Quiet, directory=str(there))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        facts = replace(entry("predictive_engagement/convai"), get=f"http://127.0.0.1:{server.server_port}")
+        assert download(replace(facts, files=(good,)), here) == here
+        assert (here / good.path).read_bytes() == (there / "a.csv").read_bytes()
+        with pytest.raises(InputError, match="nothing was kept"):
+            download(replace(facts, files=(replace(good, path="other/a.csv", sha256="0" * 64),)), here)
+        server.shutdown()
+    assert download(replace(facts, files=(good,)), here) == here, "what is intact is not fetched again"
+    with pytest.raises(InputError, match=r"persona_chat: cannot be downloaded \(licence: no licence .*shikib.com/usr"):
+        download(entry("persona_chat"), here)
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_what_can_be_downloaded_has_a_licence_and_a_commit() -> None:
+    offered = [facts for facts in catalog().values() if facts.get]
+    assert offered
+    for facts in offered:
+        assert re.search(r"^https://.*/[0-9a-f]{40}/", facts.get + "/"), facts.name
+        assert "no licence" not in facts.licence
+        assert facts.files
+        assert all(file.sha256 for file in facts.files)
 
 
 def test_folder_search_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

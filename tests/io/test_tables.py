@@ -74,8 +74,12 @@ def test_csv_and_tsv(tmp_path, name, mark, line_end):
 
 
 def test_columns_without_a_name(tmp_path):
-    assert open_table(write(tmp_path, "a.csv", ",output\n0,a\n")).columns == ("", "output")
-    assert open_table(write(tmp_path, "a.csv", ",,output\n0,1,a\n")).columns == ("column 1", "column 2", "output")
+    for text, columns in (
+        (",output\n0,a\n", ("", "output")),
+        (",,output\n0,1,a\n", ("column 1", "column 2", "output")),
+    ):
+        with open_table(write(tmp_path, "a.csv", text)) as table:
+            assert table.columns == columns
 
 
 @pytest.mark.parametrize("mark", [";", "\t"])
@@ -140,7 +144,7 @@ def test_a_bad_line_is_named_and_may_be_skipped(tmp_path, line, message):
     with pytest.raises(InputError, match=rf"a\.jsonl, line 2: .*{message}") as caught:
         list(open_table(path))
     assert "\n" not in str(caught.value)
-    assert "--skip-bad" in str(caught.value)
+    assert "skip_bad=True" in str(caught.value)
     items = list(open_table(path, skip_bad=True))
     assert [type(item) for item in items] == [Record, BadRow, Record]
     assert [item.position.row for item in items] == [1, 2, 3]

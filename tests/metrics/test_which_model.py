@@ -28,7 +28,7 @@ def metric_of(name: str, model: str | None) -> Metric:
     ],
 )
 def test_a_metric_of_several_models_names_their_parameters(name: str, parameters: str) -> None:
-    with pytest.raises(InputError, match="--model names one model") as caught:
+    with pytest.raises(InputError, match="model names one model") as caught:
         metric_of(name, "dir:somewhere")
     assert parameters in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -41,9 +41,7 @@ def test_a_metric_of_one_model_takes_it() -> None:
 
 
 def test_a_model_that_nothing_looks_at_is_refused() -> None:
-    with pytest.raises(
-        InputError, match="--model dir:x changes nothing: no model is looked at by rouge-1 and im2-dist"
-    ):
+    with pytest.raises(InputError, match="model dir:x changes nothing: no model is looked at by rouge-1 and im2-dist"):
         api.make_plan(Options(metrics=["rouge-1", "im2-dist"], model="dir:x"))
     mixed = api.make_plan(Options(metrics=["rouge-1", "ctc-consistency"], model="dir:x"))
     assert mixed.columns[1].metric.parameters["model"] == "dir:x"

@@ -72,5 +72,5 @@ def test_missing_weights_are_said_in_one_line(elsewhere, name: str, folder: str)
     with pytest.raises(ModelError) as caught:
         catalog.verify(catalog.entry(name))
     assert f"the model {name} is not installed; run: pip install '{ROOT / folder}'" in str(caught.value)
-    assert ("--fast" in str(caught.value)) == (name == "judge-lm")
+    assert ("fast=True" in str(caught.value)) == (name == "judge-lm")
     assert "\n" not in str(caught.value)

@@ -26,7 +26,7 @@ METRICS = ["gruen-redundancy", "bertscore-f:model=fake:embedder"]
 
 def test_without_ray_it_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
-    with pytest.raises(MissingExtra, match=r"--engine ray needs ray.*\[ray\]"):
+    with pytest.raises(MissingExtra, match=r"engine ray needs ray.*\[ray\]"):
         on_ray.OnRay()
     with pytest.raises(UnknownName, match="unknown engine 'spark'"):
         api.open_executor(1, "spark")

@@ -122,7 +122,7 @@ def _run(given: list[str]) -> int:
             return _say(_STOPPED, 130)
         return code if isinstance(code, int) else 0
     except QuintetError as error:
-        return _say(str(error), error.exit_code)
+        return _say(error.typed(), error.exit_code)
     except typer.Exit as leave:
         return leave.exit_code
     except (KeyboardInterrupt, typer.Abort, _Stopped):

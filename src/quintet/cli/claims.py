@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from quintet.cli import options
+from quintet.cli import options, screen
 from quintet.errors import InputError
 
 MARKS = {"supported": "+", "contradicted": "-", "not in the source": "?", "cannot tell": "~"}
@@ -72,6 +72,7 @@ def _rows(
     from quintet.io.items import open_items
 
     with open_items(file, input_format, "fact", columns) as items:
+        screen.say_columns(items.line())
         for item in items:
             example = item.example
             if example is None or not (example.output or "").strip() or not (example.source or "").strip():

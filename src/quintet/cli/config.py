@@ -110,9 +110,22 @@ def settings(command: Any, given: list[str]) -> dict[str, JsonObject]:
     }
     found = defaults(path, options)
     asked = next((word for word in given if not word.startswith("-")), "")
-    if found.get(asked) and "--help" not in given:
-        typer.echo(f"settings: {path} ({', '.join(found[asked])})", err=True)
+    if asked in found and "--help" not in given:
+        typed = _typed(command.commands[asked], given)
+        if used := [name for name in found[asked] if name not in typed]:
+            typer.echo(f"settings: {path} ({', '.join(used)})", err=True)
     return found
+
+
+def _typed(command: Any, given: list[str]) -> set[str]:
+    """The options that stand on the command line, which win."""
+    words = given[: given.index("--")] if "--" in given else given
+    return {
+        p.name
+        for p in command.params
+        for option in (*p.opts, *p.secondary_opts)
+        if any(w.partition("=")[0] == option or (len(option) == 2 and w.startswith(option)) for w in words)
+    }
 
 
 File = Annotated[str | None, typer.Argument(metavar="[FILE]", help="A file of yours: its columns are looked at.")]

@@ -15,6 +15,9 @@ Export = Annotated[
     str | None,
     typer.Option("--export", metavar="NAME", help="Write the set of this name to --out, ready for quintet score."),
 ]
+Get = Annotated[
+    str | None, typer.Option("--get", metavar="NAME", help="Download the set of this name, where its licence allows.")
+]
 Out = Annotated[
     str, typer.Option("--out", "-o", metavar="FILE", help="Where --export writes; the ending names the format.")
 ]
@@ -23,10 +26,15 @@ Show = Annotated[str | None, typer.Option("--show", metavar="NAME", help="All th
 
 
 def data(
-    data: Data = None, show: Show = None, export: Export = None, out: Out = "-", variant: Variant = "",
-    json_: AsJson = False,
+    data: Data = None, show: Show = None, get: Get = None, export: Export = None, out: Out = "-",
+    variant: Variant = "", json_: AsJson = False,
 ) -> None:  # fmt: skip
     """Sets with size, systems, dimensions, split and state; --show NAME tells all that is known."""
+    if get is not None:
+        from quintet.data.catalog import download, entry
+
+        typer.echo(f"{get} is in {download(entry(get), data)}", err=True)
+        return
     if export is not None:
         _export(export, data, variant, out)
         return
@@ -53,7 +61,8 @@ def data(
     for row in rows:
         if row["state"] in ("altered", "missing"):
             problem = f" ({row['problem']})" if row["problem"] else ""
-            view.print(f"{row['name']}: {row['state']}{problem}; get it from {row['where']}", markup=False)
+            way = f"quintet data --get {row['name']}" if row["get"] else f"get it from {row['where']}"
+            view.print(f"{row['name']}: {row['state']}{problem}; {way}", markup=False)
     view.print("--show NAME tells scales, licence, citation and where to get a set.", markup=False)
 
 
@@ -70,7 +79,8 @@ def _row(found: Any) -> JsonObject:
         "size": entry.size, "systems": entry.systems, "task": entry.task, "level": entry.level,
         "dimensions": list(entry.dimensions), "scales": {d: list(bounds) for d, bounds in entry.scales.items()},
         "variants": list(entry.variants), "licence": entry.licence, "citation": entry.citation, "url": entry.url,
-        "where": entry.where, "files": {file.path: file.sha256 for file in entry.files}, "notes": entry.notes,
+        "get": entry.get, "where": entry.where, "files": {file.path: file.sha256 for file in entry.files},
+        "notes": entry.notes,
     }  # fmt: skip
 
 

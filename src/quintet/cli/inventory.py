@@ -40,7 +40,7 @@ def metrics(task: OfTask = None, search: Search = "", all_: All = False, json_: 
         try:
             rows.append(_metric_row(entry.name, entry.summary, entry.build()))
         except QuintetError as error:  # of another package, and broken: the others are there all the same
-            typer.echo(str(error), err=True)
+            typer.echo(error.typed(), err=True)
     words = search.casefold().split()
     rows = [row for row in rows if all(any(w in row[k].casefold() for k in _SEARCHED) for w in words)]
     if task is not None:

@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files as package_files
+from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from quintet.core.plain import JsonObject
 from quintet.data.rated import RawFolder, find_folder
 from quintet.errors import InputError, UnknownName
+from quintet.io.fetch import fetch
 
 State = Literal["intact", "altered", "missing", "present"]
 """`present`: there, but the catalogue has no sha256 to compare with."""
@@ -43,6 +45,8 @@ class Entry:
     where: str
     """Public repository or page, as a person would look for it."""
     url: str = ""
+    get: str = ""
+    """Where the files can be downloaded as they are read here; empty where a licence or their form forbids it."""
     notes: str = ""
     variants: tuple[str, ...] = ()
     """The first is the default."""
@@ -97,6 +101,19 @@ def state(name: str, folder: str | os.PathLike[str] | None = None) -> State:
     return _status(facts, RawFolder(find_folder(folder), facts.where)).state
 
 
+def download(facts: Entry, folder: str | os.PathLike[str] | None = None) -> Path:
+    """The files of a set, each with the sha256 of the catalogue, in the folder that benchmarks are read from."""
+    path = Path(folder or os.environ.get("QUINTET_DATA") or find_folder())
+    if _status(facts, RawFolder(path, facts.where)).state == "intact":
+        return path
+    if not facts.get:
+        what = f"cannot be downloaded (licence: {facts.licence})"
+        raise InputError(what, facts.name, f"get it from {facts.where} and put it in {path}")
+    for file in facts.files:
+        fetch(f"{facts.get}/{PurePosixPath(file.path).name}", path / file.path, file.sha256)
+    return path
+
+
 def _status(facts: Entry, raw: RawFolder) -> Status:
     if not facts.files:
         found = any(p.is_file() for p in raw.path.glob(f"{facts.name}.json*"))
@@ -130,6 +147,7 @@ def _entry(name: str, facts: JsonObject, source: JsonObject) -> Entry:
         citation=merged["citation"],
         where=merged["where"],
         url=merged.get("url", ""),
+        get=merged.get("get", ""),
         notes=merged.get("notes", ""),
         variants=tuple(merged.get("variants", ())),
         level=merged.get("level", "pooled"),

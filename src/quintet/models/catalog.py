@@ -114,7 +114,7 @@ def verify(found: Entry) -> Path:
     """The folder of a model whose files are all there and unaltered."""
     folder = found.folder
     if not folder.is_dir() and "QUINTET_BUNDLED" not in os.environ:
-        without = "; --fast (in Python fast=True) does without it" if found.role == "causal-lm" else ""
+        without = "; --fast does without it" if found.role == "causal-lm" else ""
         raise ModelError(f"the model {found.name} is not installed; run: {install(found.distribution)}{without}")
     for file in found.files:
         path = folder / file.name

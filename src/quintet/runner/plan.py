@@ -139,7 +139,9 @@ def plan_task(
     if left_out and not columns:
         # An empty table would pass for a run that worked.
         reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
-        raise InputError(f"nothing can be scored for task {task.name} ({reasons})", todo="name columns with --columns")
+        raise InputError(
+            f"nothing can be scored for task {task.name} ({reasons})", todo="name them: --columns FIELD=COLUMN"
+        )
     _heed(model, heeded or not columns, f"task {task.name}")
     return Plan(tuple(columns), left_out)
 

@@ -32,6 +32,9 @@ def test_settings_hold_unless_something_else_is_typed(tmp_path: Path) -> None:
     assert quintet("gate", file, cwd=tmp_path).returncode == 3
     typed = quintet("score", file, "--columns", "output=more", "-o", "-", cwd=tmp_path)
     assert '"gruen-redundancy": 0.0' in typed.stdout
+    assert "pyproject.toml (metric)" in typed.stderr, "what is typed is no setting that was used"
+    typed = quintet("score", file, "--columns=output=more", "-mgruen-redundancy", "-o", "-", cwd=tmp_path)
+    assert (typed.returncode, "settings" in typed.stderr) == (0, False), typed.stderr
 
 
 def test_values_become_what_options_take(tmp_path: Path) -> None:
