@@ -21,6 +21,7 @@ import math
 import os
 import random
 import re
+import signal
 import sys
 import tempfile
 import time
@@ -472,11 +473,16 @@ def commands(draw: random.Random) -> str:
     words = [str(files.get(word, word)) for word in draw.choice(COMMANDS)]
     words = [str(FILES.path / word) if word.startswith(("o.", "c.")) else word for word in words]
     said, told, code = io.StringIO(), io.StringIO(), 0
+    before = signal.getsignal(signal.SIGTERM)
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(told):
         try:
             command(words)
         except SystemExit as end:
             code = int(end.code or 0)
+        finally:
+            signal.signal(signal.SIGTERM, before)
+    if code == 130:  # a kill or Ctrl-C of this program, which the command took for its own
+        raise KeyboardInterrupt
     if "internal error" in told.getvalue() or code not in (0, 2, 3) or len(told.getvalue()) > 20_000:
         raise Fault(f"{' '.join(words)} ended with {code}: {told.getvalue()}"[:600])
     return REFUSED if code == 2 else KEPT

@@ -21,7 +21,10 @@ def command(*words: str) -> str:
     return f"from quintet.cli import main\ntry: main({list(words)!r})\nexcept SystemExit: pass"
 
 
-@pytest.mark.parametrize("code", ["import quintet", command("--version"), command("--help"), command("nothing")])
+LOOKING = ("--version",), ("--help",), ("nothing",), ("score", "--help"), ("score", "--nothing")
+
+
+@pytest.mark.parametrize("code", ["import quintet", *(command(*words) for words in LOOKING)])
 def test_looking_imports_nothing_heavy(code: str) -> None:
     assert not modules_after(code) & set(HEAVY)
 

@@ -97,6 +97,10 @@ def prefer(
     pair = _pair(systems[0], columns) if len(systems) == 1 else None
     choices: dict[str, int] = {}
     read: list[str] = []
+    wanted = len(systems) if pair is None else len(pair[:2])
+    if names is not None and (isinstance(names, str) or len(names) != wanted):
+        had = f"{names!r}" if isinstance(names, str) else f"{len(names)}"
+        raise InputError(f"names has {had}, and there are {wanted} to be named", todo="give a list with one for each")
     if labels is not None and pair is None:
         raise InputError("labels belong to a file of two outputs", todo="give one file with chosen and rejected")
     if pair is not None:

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -372,3 +373,16 @@ def test_f23_scores_have_the_digits_that_the_page_says(tmp_path: Path) -> None:
     said = (Path(__file__).parents[2] / "docs/files.md").read_text()
     assert "six decimals" in said
     assert "Numbers are written in full" not in said
+
+
+def test_what_a_spreadsheet_library_warns_of_is_no_refusal(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl", reason="spreadsheets need the extra")
+    book = openpyxl.Workbook()
+    book.active.append(["output"])
+    book.active.append(["A dog ran."])
+    book.save(tmp_path / "whole.xlsx")
+    with zipfile.ZipFile(tmp_path / "whole.xlsx") as whole, zipfile.ZipFile(tmp_path / "bare.xlsx", "w") as bare:
+        for name in whole.namelist():
+            styles = b'<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"/>'
+            bare.writestr(name, styles if name == "xl/styles.xml" else whole.read(name))
+    assert [item.values for item in open_table(tmp_path / "bare.xlsx")] == [{"output": "A dog ran."}]  # type: ignore[union-attr]

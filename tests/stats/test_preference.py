@@ -10,6 +10,7 @@ import pytest
 
 import quintet
 from quintet.cli import main
+from quintet.errors import InputError
 from quintet.stats.preference import OVERALL, Scale, bradley_terry
 
 ROWS = {
@@ -129,3 +130,9 @@ def test_scored_files_need_no_task(tmp_path: Path, capsys: pytest.CaptureFixture
     assert found["strengths"]["one"] > found["strengths"]["two"]
     with pytest.raises(quintet.InputError, match="one system"):
         quintet.prefer([{"id": "1", "output": "a", "reference": "b"}], metrics="rouge-1", cache=False)
+
+
+@pytest.mark.parametrize("names", [("one",), ("one", "two", "three"), "ab"])
+def test_names_are_one_for_each_system(names) -> None:
+    with pytest.raises(InputError, match="2 to be named"):
+        quintet.prefer(*list(ROWS.values())[:2], names=names, metrics=METRICS, cache=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import re
+import warnings
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
@@ -53,7 +54,9 @@ class SheetRows:
     def _told(self) -> Iterator[None]:
         """What the library trips over in a damaged file is of every kind that there is."""
         try:
-            yield
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # it goes on past what it warns of, and so do we
+                yield
         except InputError:
             raise
         except Exception as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import mmap
 import os
 import threading
 from collections import OrderedDict
@@ -38,76 +40,115 @@ Part = tuple[int, memoryview, memoryview]
 """Field number, the whole field as written, and its value."""
 
 
-def cut(model: bytes, outputs: Collection[str]) -> bytes:
-    """The model with only `outputs`, which may be values inside, and what they need, as bytes. Graphs with control flow
-    are not understood."""
-    return b"".join(
-        _field(number, _cut_graph(value, outputs)) if number == _GRAPH else whole
-        for number, whole, value in _parts(model)
-    )
+def cut(model: bytes | memoryview, outputs: Collection[str]) -> bytes | memoryview:
+    """The model with only `outputs`, which may be values inside, and what they need, as bytes; as it was given where
+    that is all of it. Graphs with control flow are not understood."""
+    pieces: list[bytes | memoryview] = []
+    whole = True
+    for number, field, value in _parts(model):
+        kept = _cut_graph(value, outputs) if number == _GRAPH else None
+        if kept is None:
+            pieces.append(field)
+        else:
+            pieces += [_head(number, sum(map(len, kept))), *kept]
+            whole = False
+    return model if whole else b"".join(pieces)
 
 
-def output_names(model: bytes) -> list[str]:
+def mapped(path: Path) -> memoryview:
+    """The bytes of a file, which are read where they are looked at."""
+    with path.open("rb") as stream:
+        empty = not os.fstat(stream.fileno()).st_size
+        return memoryview(b"" if empty else mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
+
+
+def open_cut(path: Path, outputs: Collection[str]) -> Session:
+    model = mapped(path)
+    kept = cut(model, outputs)
+    return open_session(path if kept is model else bytes(kept))
+
+
+def output_names(model: bytes | memoryview) -> list[str]:
     return _names(model, _OUTPUT)
 
 
-def input_names(model: bytes) -> list[str]:
+def input_names(model: bytes | memoryview) -> list[str]:
     return _names(model, _INPUT)
 
 
-def has_value(model: bytes, name: str) -> bool:
+def has_value(model: bytes | memoryview, name: str) -> bool:
     """Whether some node of the graph gives the value."""
     graphs = (graph for number, _, graph in _parts(model) if number == _GRAPH)
     return any(name in _strings(node, _NODE_OUTPUT) for graph in graphs for n, _, node in _parts(graph) if n == _NODE)
 
 
-def _names(model: bytes, field: int) -> list[str]:
+def _names(model: bytes | memoryview, field: int) -> list[str]:
     for number, _, graph in _parts(model):
         if number == _GRAPH:
             return [_first(value, _VALUE_NAME) for n, _, value in _parts(graph) if n == field]
     raise ModelError("not an ONNX model: the file has no graph")
 
 
-def _cut_graph(graph: memoryview, outputs: Collection[str]) -> bytes:
+def _cut_graph(graph: memoryview, outputs: Collection[str]) -> list[bytes | memoryview] | None:
+    """Its fields that are needed; None: all of them, and no other."""
     parts = list(_parts(graph))
-    makers = {name: value for n, _, value in parts if n == _NODE for name in _strings(value, _NODE_OUTPUT)}
+    ends = [_ends(value) if number == _NODE else None for number, _, value in parts]
+    makers = {name: end[0] for end in ends if end is not None for name in end[1]}
     needed, queue = set(outputs), list(outputs)
     while queue:
-        maker = makers.get(queue.pop())
-        if maker is not None:
-            fresh = [name for name in _strings(maker, _NODE_INPUT) if name and name not in needed]
-            needed.update(fresh)
-            queue.extend(fresh)
+        fresh = [name for name in makers.get(queue.pop(), ()) if name and name not in needed]
+        needed.update(fresh)
+        queue.extend(fresh)
 
-    def kept(number: int, value: memoryview) -> bool:
-        if number == _NODE:
-            return any(name in needed for name in _strings(value, _NODE_OUTPUT))
+    def kept(number: int, value: memoryview, end: tuple[list[str], list[str]] | None) -> bool:
+        if end is not None:
+            return any(name in needed for name in end[1])
         if number == _INITIALIZER:
             return _first(value, _TENSOR_NAME) in needed
         return number != _OUTPUT or _first(value, _VALUE_NAME) in outputs
 
     declared = {_first(value, _VALUE_NAME) for number, _, value in parts if number == _OUTPUT}
     inner = [_field(_OUTPUT, _field(_VALUE_NAME, name.encode())) for name in outputs if name not in declared]
-    return b"".join([*(whole for number, whole, value in parts if kept(number, value)), *inner])
+    together = zip(parts, ends, strict=True)
+    found = [whole for (number, whole, value), end in together if kept(number, value, end)]
+    return None if len(found) == len(parts) and not inner else [*found, *inner]
+
+
+def _ends(node: memoryview) -> tuple[list[str], list[str]]:
+    """Names of what goes into a node and of what comes out."""
+    found: tuple[list[str], list[str]] = ([], [])
+    for number, _, value in _parts(node):
+        if number == _NODE_INPUT:
+            found[0].append(str(value, "utf-8"))
+        elif number == _NODE_OUTPUT:
+            found[1].append(str(value, "utf-8"))
+    return found
 
 
 def _parts(message: bytes | memoryview) -> Iterator[Part]:
     view = memoryview(message)
-    at = 0
-    while at < len(view):
+    at, size = 0, len(view)
+    while at < size:
         start = at
-        tag, at = _varint(view, at)
+        tag = view[at]
+        at += 1
+        if tag > 127:  # most numbers are one byte, and there are tens of thousands
+            tag, at = _varint(view, start)
         kind = tag & 7
-        if kind == 0:
+        if kind == 2:
+            end = view[at] if at < size else 128
+            if end > 127:
+                end, at = _varint(view, at)
+            else:
+                at += 1
+            end += at
+        elif kind == 0:
             _, end = _varint(view, at)
-        elif kind == 2:
-            size, at = _varint(view, at)
-            end = at + size
         elif kind in (1, 5):
             end = at + (8 if kind == 1 else 4)
         else:
             raise ModelError("not an ONNX model: the bytes are not a protocol buffer")
-        if end > len(view):
+        if end > size:
             raise ModelError("not an ONNX model: the file ends too early")
         yield tag >> 3, view[start:end], view[at:end]
         at = end
@@ -126,7 +167,11 @@ def _varint(view: memoryview, at: int) -> tuple[int, int]:
 
 
 def _field(number: int, value: bytes) -> bytes:
-    return _varint_bytes(number << 3 | 2) + _varint_bytes(len(value)) + value
+    return _head(number, len(value)) + value
+
+
+def _head(number: int, size: int) -> bytes:
+    return _varint_bytes(number << 3 | 2) + _varint_bytes(size)
 
 
 def _varint_bytes(value: int) -> bytes:
@@ -178,7 +223,7 @@ class OnnxEmbedder:
         self._path = folder / description.file
         self._sessions: OrderedDict[int, object] = OrderedDict()
         self._lock = threading.Lock()
-        graph = self._path.read_bytes()
+        graph = mapped(self._path)
         self._table = TABLE if has_value(graph, TABLE) else "layer_0"
         missing = {f"layer_{i}" for i in range(self.layers + 1)} - set(output_names(graph))
         if missing:
@@ -214,7 +259,7 @@ class OnnxEmbedder:
                     self._sessions.popitem(last=False)
                 # All outputs up to the depth stay: the graph is fused in one way, whichever of them are asked for.
                 kept = [f"layer_{i}" for i in range(depth + 1)] if depth else [self._table]
-                self._sessions[depth] = open_session(cut(self._path.read_bytes(), kept))
+                self._sessions[depth] = open_cut(self._path, kept)
             self._sessions.move_to_end(depth)
             return self._sessions[depth]
 
@@ -241,6 +286,32 @@ def open_session(model: bytes | Path, packed: Path | None = None) -> Session:
     except Exception as error:  # onnxruntime raises a dozen unrelated types, none of them exported
         raise ModelError(f"ONNX Runtime cannot open the model ({str(error).splitlines()[0][:200]})") from None
     return Session(session, values)
+
+
+class LateSession:
+    """A graph that is opened when it is first asked for, or beside other work once it is known that it will be."""
+
+    def __init__(self, model: Path, packed: Path) -> None:
+        self._model, self._packed = model, packed
+        self._found: Session | None = None
+        self._begun = False
+        self._lock = threading.Lock()
+
+    def soon(self) -> None:
+        """It will be asked for. Most of opening is done by libraries that let go of Python."""
+        if not self._begun:
+            self._begun = True
+            threading.Thread(target=self._beside, name="quintet-opening").start()
+
+    def get(self) -> Session:
+        with self._lock:
+            if self._found is None:
+                self._found = open_session(self._model, self._packed)
+            return self._found
+
+    def _beside(self) -> None:
+        with contextlib.suppress(Exception):  # who asks for it is told
+            self.get()
 
 
 class Session:

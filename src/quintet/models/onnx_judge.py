@@ -25,7 +25,7 @@ from quintet.errors import ModelError
 from quintet.models.batching import equal_batches
 from quintet.models.folder import Description
 from quintet.models.memo import KeptStates, forgetting
-from quintet.models.onnx_backend import cut, input_names, open_session, output_names
+from quintet.models.onnx_backend import input_names, mapped, open_cut, output_names
 from quintet.models.roles import WHOLE, Context, Limits, Pair, PairModel, PairScore
 from quintet.models.subwords import Pieces, Subwords
 
@@ -149,7 +149,7 @@ class OnnxJudge(PairModel):
         forgetting(self)
 
     def _check(self, description: Description) -> None:
-        model = self._path.read_bytes()
+        model = mapped(self._path)
         missing = {*OUTPUTS, WORDS} - set(output_names(model))
         if missing:
             raise ModelError(f"{self._path} has no output {min(missing)!r}; it is not a judge")
@@ -316,7 +316,7 @@ class OnnxJudge(PairModel):
         """Opened when first needed, with what these outputs need: the vocabulary is large and seldom asked for."""
         with self._lock:
             if outputs not in self._sessions:
-                self._sessions[outputs] = open_session(cut(self._path.read_bytes(), outputs))
+                self._sessions[outputs] = open_cut(self._path, outputs)
             return self._sessions[outputs]
 
 

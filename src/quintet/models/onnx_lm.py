@@ -12,7 +12,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from quintet.models import packed_weights
 from quintet.models.folder import Description
 from quintet.models.lm_heads import Heads
 from quintet.models.memo import KeptStates, forgetting
-from quintet.models.onnx_backend import open_session
+from quintet.models.onnx_backend import LateSession
 from quintet.models.roles import (
     EACH,
     YES_NO,
@@ -160,8 +160,7 @@ class OnnxCausalLM(TokenLM):
         self.taught = description.taught
         self._heads = Heads.of(folder, description)
         self._closing = _NOTHING if self._heads is None else self.subwords.split(LINE_BREAK).ids[-1:]
-        self._path, self._packed = folder / description.file, folder / packed_weights.FILE
-        self._opened: Any = None
+        self._late = LateSession(folder / description.file, folder / packed_weights.FILE)
         self._states: KeptStates[States] = KeptStates(STATE_BYTES, size)
         self._known: OrderedDict[tuple[Before, str], TokenScores] = OrderedDict()
         self._lock = threading.RLock()
@@ -187,6 +186,9 @@ class OnnxCausalLM(TokenLM):
             while len(self._known) > REMEMBERED:
                 self._known.popitem(last=False)
             return [found[pair] for pair in plain]
+
+    def soon(self) -> None:
+        self._late.soon()
 
     def forget(self) -> None:
         with self._lock:
@@ -279,11 +281,9 @@ class OnnxCausalLM(TokenLM):
     def _run(
         self, wanted: Sequence[str], ids: Ids, past: States, rows: Ids, targets: Ids
     ) -> Sequence[NDArray[np.float32]]:
-        if self._opened is None:
-            self._opened = open_session(self._path, self._packed)
         self.tokens_read += len(ids)
         given = {"ids": ids.astype(np.int64), "rows": rows, "targets": targets}
-        found: Sequence[NDArray[np.float32]] = self._opened.run(
+        found: Sequence[NDArray[np.float32]] = self._late.get().run(
             list(wanted), {**given, **dict(zip(self._names.past, past, strict=True))}
         )
         return found

@@ -175,6 +175,13 @@ def open_model(spec: str, role: str = "embedder") -> Model:
         return _opened[spec, role]
 
 
+def soon(model: object) -> None:
+    """It will be asked: one whose graph is opened late begins with it now, beside the others."""
+    begin = getattr(model, "soon", None)
+    if begin is not None:
+        begin()
+
+
 def identity(spec: str) -> str:
     """What the model is (name, digest, backend, precision), without loading it: for signatures."""
     kind, name = split(spec)

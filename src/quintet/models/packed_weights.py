@@ -120,6 +120,8 @@ def _counts(value: object) -> bool:
 FILE = "packed.safetensors"
 STEPS = 15
 _HALF = 16
+_AT_ONCE = 1 << 15
+"""Numbers that are worked on at a time, so that they stay near the processor."""
 
 
 def opened(path: Path) -> Iterator[tuple[str, NDArray[np.int8]]]:
@@ -165,9 +167,14 @@ def whole_numbers(codes: NDArray[np.uint8], low: NDArray[np.int8], high: NDArray
     step = (high - base) / np.float32(STEPS)
     blocks, _, out = codes.shape
     found = np.empty((blocks, 2 * _HALF, out), np.int8)
-    for start, steps in ((0, codes & 15), (_HALF, codes >> 4)):
-        numbers = steps * step
-        np.rint(numbers, out=numbers)
-        numbers += base
-        found[:, start : start + _HALF] = numbers
+    some = max(1, _AT_ONCE // max(1, _HALF * out))
+    room = np.empty((some, _HALF, out), np.float32)
+    for first in range(0, blocks, some):
+        own = slice(first, min(blocks, first + some))
+        numbers = room[: own.stop - first]
+        for start, steps in ((0, codes[own] & 15), (_HALF, codes[own] >> 4)):
+            np.multiply(steps, step[own], out=numbers)
+            np.rint(numbers, out=numbers)
+            np.add(numbers, base[own], out=numbers)
+            found[own, start : start + _HALF] = numbers
     return found.reshape(blocks * 2 * _HALF, out)

@@ -11,7 +11,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from quintet.core.stopping import checkpoint
 from quintet.models import packed_weights
 from quintet.models.folder import Description
-from quintet.models.onnx_backend import open_session
+from quintet.models.onnx_backend import LateSession
 from quintet.models.roles import Reading
 from quintet.models.subwords import Pieces, Subwords
 
@@ -39,13 +38,15 @@ class OnnxReader:
     def __init__(self, folder: Path, description: Description, identity: str) -> None:
         self.identity = identity
         self.max_tokens = min(CONTEXT, description.max_tokens - CLAIM - 4)
-        self._path, self._packed = folder / description.file, folder / packed_weights.FILE
+        self._late = LateSession(folder / description.file, folder / packed_weights.FILE)
         self._subwords = Subwords.read(folder / "tokenizer.json")
         self._start, self._end = self._subwords.frame
-        self._session: Any = None
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[str, tuple[str, ...]], tuple[Reading, ...]] = OrderedDict()
         self._read_before: OrderedDict[tuple[int, ...], dict[str, NDArray[np.float32]]] = OrderedDict()
+
+    def soon(self) -> None:
+        self._late.soon()
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
         return [len(self._subwords.split(text)) for text in texts]
@@ -99,7 +100,7 @@ class OnnxReader:
             "buckets": np.concatenate([distance_buckets(at, before), seen], axis=1),
             **self._context(head),
         }
-        outputs = self._opened().run(["outputs"], given)[0]
+        outputs = self._late.get().run(["outputs"], given)[0]
         return [self._reading(outputs, start, pieces) for start, pieces in zip(starts, row, strict=True)]
 
     def _context(self, head: list[int]) -> dict[str, NDArray[np.float32]]:
@@ -109,7 +110,7 @@ class OnnxReader:
             found = self._read_before.get(key)
         if found is not None:
             return found
-        session = self._opened()
+        session = self._late.get()
         at = np.arange(len(head), dtype=np.int64)
         names = [one.name for one in session.get_inputs() if one.name.startswith("past_")]
         heads, _, width = session.get_inputs()[-1].shape
@@ -141,12 +142,6 @@ class OnnxReader:
             faults=faults.astype(np.float32),
             cut=(0, len(pieces) - count),
         )
-
-    def _opened(self) -> Any:
-        with self._lock:
-            if self._session is None:
-                self._session = open_session(self._path, self._packed)
-            return self._session
 
 
 def distance_buckets(

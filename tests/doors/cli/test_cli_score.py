@@ -283,13 +283,21 @@ def test_killed_half_way_and_run_again_gives_the_same_bytes(tmp_path: Path) -> N
     file = write_jsonl(tmp_path / "in.jsonl", rows)
     arguments = ["score", str(file), "--metric", "ctc-consistency", "--model", "fake:embedder", "--evidence", "--out"]
     assert quintet(*arguments, "calm.jsonl", "--cache", "calm.sqlite", cwd=tmp_path).returncode == 0
-    command = [sys.executable, "-m", "quintet", *arguments, "torn.jsonl", "--cache", "torn.sqlite"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    # It is given half of the rows and waits for more, so that it cannot be done before it is killed.
+    asked = ["-" if argument == str(file) else argument for argument in arguments]
+    command = [sys.executable, "-m", "quintet", *asked, "torn.jsonl", "--cache", "torn.sqlite"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    assert process.stdin is not None
+    process.stdin.writelines(file.read_bytes().splitlines(keepends=True)[:1500])
+    process.stdin.flush()
     deadline = time.monotonic() + 300
     while _stored(tmp_path / "torn.sqlite") < 500 and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.wait()
+    process.stdin.close()
     assert not (tmp_path / "torn.jsonl").exists()
     assert 500 <= _stored(tmp_path / "torn.sqlite") < 3000
     run = quintet(*arguments, "torn.jsonl", "--cache", "torn.sqlite", cwd=tmp_path)

@@ -30,7 +30,7 @@ from quintet.metrics.evaluator.reading import (
     weighted_mean,
 )
 from quintet.metrics.evaluator.signal import EvaluatorSignal, log_odds
-from quintet.models.open import identity, open_model
+from quintet.models.open import identity, open_model, soon
 from quintet.models.roles import Reader, Reading
 from quintet.text.detokenise import detokenise_with_places
 from quintet.text.passages import BUDGET, Passages
@@ -342,6 +342,11 @@ class ReaderSignal(EvaluatorSignal):
 
     def prepare(self) -> None:
         self.opened()
+
+    def foresee(self, examples: Sequence[Example]) -> None:
+        """The model is opened beside others."""
+        if self._asks(examples):
+            soon(self.opened())
 
     def model_identities(self) -> Mapping[str, str]:
         return {"model": identity(self.model)}

@@ -24,7 +24,7 @@ from quintet.metrics.evaluator.reading import Output, fact_of, memory, read_docu
 from quintet.metrics.evaluator.signal import EvaluatorSignal
 from quintet.metrics.long_texts import in_slices
 from quintet.metrics.role_metric import cut_of
-from quintet.models.open import identity, open_model
+from quintet.models.open import identity, open_model, soon
 from quintet.models.roles import TokenLM, TokenScores
 from quintet.text.content_words import plain_words
 from quintet.text.tokens import whitespace_words
@@ -89,6 +89,11 @@ class LanguageSignal(EvaluatorSignal):
 
     def model_identities(self) -> Mapping[str, str]:
         return {"model": identity(self.model)}
+
+    def foresee(self, examples: Sequence[Example]) -> None:
+        """The model is opened beside others."""
+        if self._asks(examples):
+            soon(open_model(self.model, self.model_role))
 
     def read(self, jobs: Sequence[tuple[Grounds, str]]) -> list[list[TokenScores]]:
         """The sub-words of each output under the best window of its grounds; equal jobs are read once per chunk."""

@@ -80,6 +80,10 @@ class EvaluatorSignal(Metric):
             )
         return rows
 
+    def _asks(self, examples: Sequence[Example]) -> bool:
+        """Whether its model will be asked about any of them."""
+        return any(self.has_text(example) and self.lacking(example) is None for example in examples)
+
     @abstractmethod
     def _signals(self, examples: Sequence[Example]) -> Sequence[Row]:
         """The scores of examples that have what one dimension or more needs."""
