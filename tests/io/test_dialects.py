@@ -98,3 +98,13 @@ def test_lists_as_pandas_writes_them_to_csv(tmp_path):
     path.write_text("user_input,retrieved_contexts,response\nq,\"['a, b', 'c']\",r\n")
     with Items(open_table(path), "rag", None) as items:
         assert next(iter(items)).example.contexts == ("a, b", "c")
+
+
+def test_traces_of_mlflow_have_their_contexts_in_spans_of_retrievers():
+    said = {"mlflow.spanType": '"RETRIEVER"', "mlflow.spanOutputs": '[{"page_content": "a b", "metadata": {}}]'}
+    other = {"mlflow.spanType": '"LLM"', "mlflow.spanOutputs": '["c"]'}
+    row = {"trace_id": "tr-1", "request": {"question": "q?"}, "response": {"answer": "b"}}
+    for spans, contexts in (([{"attributes": other}, {"attributes": said}], ("a b",)), ([{"attributes": other}], None)):
+        columns, example = read({**row, "spans": spans})
+        assert columns.dialect == "MLflow agent evaluation"
+        assert (example.output, example.question, example.contexts, example.id) == ("b", "q?", contexts, "tr-1")

@@ -126,3 +126,82 @@ def test_datasets() -> None:
     rows = datasets.Dataset.from_dict({"question": [QUESTION], "contexts": [CONTEXTS], "answer": [ANSWER]})
     result = quintet.score(rows, metrics="response-length", cache=False)
     assert "contexts=contexts (ragas before 0.2)" in result.read_as
+
+
+def test_llamaindex() -> None:
+    pytest.importorskip("llama_index.core", reason="llama-index-core is not installed")
+    from llama_index.core.base.response.schema import Response
+    from llama_index.core.evaluation import EvaluationResult
+    from llama_index.core.schema import NodeWithScore, TextNode
+
+    nodes = [NodeWithScore(node=TextNode(text=text, metadata={"file": "a.pdf"}), score=0.5) for text in CONTEXTS]
+    answered = Response(response=ANSWER, source_nodes=nodes)
+    dumped = ([node.to_dict() for node in nodes], [json.loads(node.model_dump_json()) for node in nodes])
+    rows = [
+        {"query": QUESTION, **vars(answered)},
+        *({"query": QUESTION, "response": str(answered), "source_nodes": found} for found in dumped),
+        EvaluationResult(query=QUESTION, contexts=CONTEXTS, response=ANSWER, passing=True, score=1.0).model_dump(),
+    ]
+    for row in rows:
+        (example,) = read([row])
+        as_expected(example, None)
+
+
+def test_langsmith(tmp_path: Path) -> None:
+    pytest.importorskip("langsmith", reason="langsmith is not installed")
+    from datetime import UTC, datetime
+    from uuid import uuid4
+
+    from langchain_core.documents import Document
+    from langsmith.schemas import Run
+
+    outputs = {"answer": ANSWER, "documents": [Document(page_content=text) for text in CONTEXTS]}
+    run = Run(
+        id=uuid4(), name="chain", run_type="chain", start_time=datetime.now(tz=UTC), trace_id=uuid4(),
+        inputs={"question": QUESTION}, outputs=outputs,
+    )  # fmt: skip
+    for row in (run.model_dump(), json.loads(run.model_dump_json())):
+        (example,) = read([row])
+        as_expected(example, None)
+    file = tmp_path / "runs.jsonl"
+    file.write_text(run.model_dump_json() + "\n", encoding="utf-8")
+    (example,) = read(file)
+    as_expected(example, None)
+
+
+def test_trulens() -> None:
+    pytest.importorskip("trulens.core", reason="trulens is not installed")
+    from trulens.core.schema.record import Record
+
+    record = Record(app_id="app", main_input=QUESTION, main_output=ANSWER, calls=[])
+    for row in (record.model_dump(), json.loads(record.model_dump_json())):
+        (example,) = read([row])
+        assert (example.output, example.question, example.source) == (ANSWER, QUESTION, None)
+        assert example.id == record.record_id
+
+
+def test_mlflow_traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `search_traces` gives them; their contexts are what a span of a retriever returned."""
+    mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed")
+    from mlflow.entities import Document, SpanType
+
+    monkeypatch.setenv("MLFLOW_ENABLE_ASYNC_TRACE_LOGGING", "false")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    mlflow.set_tracking_uri(tmp_path.as_uri())
+    mlflow.set_experiment("e")
+
+    @mlflow.trace(span_type=SpanType.RETRIEVER)
+    def retrieved(question: str) -> list[Any]:
+        return [Document(page_content=text) for text in CONTEXTS]
+
+    @mlflow.trace
+    def answer(question: str) -> dict[str, str]:
+        retrieved(question)
+        return {"answer": ANSWER}
+
+    answer(QUESTION)
+    mlflow.flush_trace_async_logging()
+    found = mlflow.search_traces()
+    (example,) = read(found)
+    as_expected(example, None)
+    assert example.id == found["trace_id"][0]

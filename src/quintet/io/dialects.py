@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from quintet.core.plain import Cells, JsonObject
-from quintet.io.values import PARTS, is_messages, plain, speaker
+from quintet.io.values import PARTS, RETRIEVED, is_messages, plain, retrieved, speaker
 
 STRENGTHS = {"clear": 3, "weak": 2, "last": 1}
 # Within these three a list of names is a list of preferences; a second name never makes them ambiguous.
@@ -170,6 +170,8 @@ def _walk(path: str, value: object, depth: int, found: set[str]) -> None:
         for item in value[:SHOWN_ITEMS]:
             _walk(f"{path}.*", plain(item), depth - 1, found)
     elif isinstance(value, (list, tuple)):
+        if retrieved(value):
+            found.add(f"{path}@{RETRIEVED}")
         for index, item in enumerate(value[:SHOWN_ITEMS]):
             _walk(f"{path}.*", plain(item), depth - 1, found)
             _walk(f"{path}.{index}", plain(item), depth - 1, found)

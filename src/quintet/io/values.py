@@ -31,6 +31,8 @@ _ROLES = {
 }
 PARTS = ("reply", "turns", "asked", "tools", "calls")
 """What a path may ask of a list of messages, after a colon."""
+RETRIEVED = "retrieved"
+"""What a path may ask of a list of spans: what retrievers returned."""
 CALL_ARGUMENTS = ("arguments", "args", "input", "input_parameters", "parameters")
 """What tools call the arguments of a call."""
 
@@ -40,6 +42,8 @@ def value_at(row: Mapping[str, Any], column: str) -> Any:
     if column in row:
         return plain(row[column])
     path, colon, part = column.rpartition(":")
+    if colon and part == RETRIEVED:
+        return retrieved(value_at(row, path))
     if colon and part in PARTS:
         messages = value_at(row, path)
         return part_of(messages, part) if is_messages(messages) else None
@@ -61,6 +65,19 @@ def _at(value: object, keys: Sequence[str]) -> Any:
         return [item for item in several if item is not None]
     place = int(key) if key.removeprefix("-").isdigit() else len(value)
     return _at(value[place], rest) if -len(value) <= place < len(value) else None
+
+
+def retrieved(spans: object) -> list[Any] | None:
+    """The documents that spans of retrievers returned, as MLflow keeps them; None where there is no such span."""
+    found: list[Any] = []
+    for span in spans if isinstance(spans, (list, tuple)) else ():
+        span = plain(span)
+        said = plain(span.get("attributes")) if isinstance(span, Mapping) else None
+        if isinstance(said, Mapping) and str(said.get("mlflow.spanType", "")).strip('"') == "RETRIEVER":
+            outputs = said.get("mlflow.spanOutputs")
+            outputs = _decoded_list(outputs) if isinstance(outputs, str) else outputs
+            found += outputs if isinstance(outputs, list) else []
+    return found or None
 
 
 def is_messages(value: object) -> TypeGuard[Sequence[Any]]:
