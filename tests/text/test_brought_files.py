@@ -1,12 +1,15 @@
 """Punkt's parameters and WordNet from folders that a user brings."""
 
+import math
+
 import pytest
 
 from quintet import load
 from quintet.core.example import Example
 from quintet.errors import InputError
+from quintet.models.concepts import word_forms
 from quintet.text.punkt import sentences_identity, splitter
-from quintet.text.wordnet import read_wordnet
+from quintet.text.wordnet import WordNet, read_wordnet
 
 TEXT = "He spoke to Adm. Hale. The fleet sailed at 5 a.m. on Monday. It was late."
 
@@ -95,3 +98,16 @@ def test_meteor_matches_synonyms_last(tmp_path):
     # he | bought an auto ~ purchase an car: two chunks of four matches
     assert found.value == pytest.approx((1.0 * 0.8) / (0.9 + 0.1 * 0.8) * (1 - 0.5 * (2 / 4) ** 3))
     assert "wordnet@" in metric.signature
+
+
+def test_a_word_is_what_it_mostly_is_in_wordnet(tmp_path):
+    folder = wordnet(tmp_path)
+    (folder / "index.sense").write_text(
+        "buy%2:40:00:: 00000000 1 9\npurchase%2:40:00:: 00000000 1 2\ndog%1:05:00:: 00000000 1 5\n", encoding="utf-8"
+    )
+    turns = ["They bought two dogs.", "no", "no", "no"]
+    found = word_forms(turns, WordNet(folder))
+    assert set(found) == {"bought", "dogs"}
+    assert found["bought"] == ("buy", pytest.approx(1.0 * math.log10(4 / 2)))
+    assert found["dogs"] == ("dog", pytest.approx(2.0 * math.log10(4 / 2)))
+    assert word_forms(turns, None)["dogs"] == ("dogs", pytest.approx(2.0 * math.log10(4 / 2)))

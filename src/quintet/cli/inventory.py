@@ -151,11 +151,18 @@ def convert(
             "--base", metavar="FOLDER", help="Folder with config.json and tokenizer of the model it was tuned from."
         ),
     ] = None,
+    concepts: Annotated[
+        str | None,
+        typer.Option(
+            "--concepts", metavar="FOLDER", help="For GRADE: keyword.vocab, Numberbatch, ConceptNet, utterances.txt."
+        ),
+    ] = None,
 ) -> None:
-    """Original CTC, USR, GRUEN or T5 checkpoints to safetensors, once; only tensors are loaded, never code."""
+    """Original CTC, USR, GRUEN, IM2, GRADE or T5 checkpoints to safetensors; only tensors are loaded, never code."""
     from quintet.models.convert import convert as convert_checkpoint
 
-    made = convert_checkpoint(source, Path(out), None if base is None else Path(base))
+    folders = (None if name is None else Path(name).expanduser() for name in (base, concepts))
+    made = convert_checkpoint(source, Path(out), *folders)
     typer.echo(f"dir:{made.folder} ({made.architecture}, {made.tensors} tensors)")
     if made.dropped:
         typer.echo(f"left out: {', '.join(made.dropped)}", err=True)

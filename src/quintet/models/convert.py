@@ -1,8 +1,8 @@
 """Original checkpoint files to safetensors, once: `quintet models convert SOURCE OUT [--base FOLDER]`.
 
-Takes what the authors of CTC, USR, GRUEN, UniEval and IM2 released: a folder with pytorch_model.bin, or a state dict
-(.ckpt, .pt) whose tensors carry prefixes of their own. Tensors are loaded and nothing else: a file that would run code
-is refused. What the architecture needs and the file lacks is named. Import only when torch is wanted.
+Takes what the authors of CTC, USR, GRUEN, UniEval, IM2 and GRADE released: a folder with pytorch_model.bin, or a state
+dict (.ckpt, .pt) whose tensors carry prefixes of their own. Tensors are loaded and nothing else: a file that would run
+code is refused. What the architecture needs and the file lacks is named. Import only when torch is wanted.
 """
 
 from __future__ import annotations
@@ -19,12 +19,15 @@ from typing import Any
 
 from quintet.core.plain import Cells
 from quintet.errors import MissingExtra, ModelError
+from quintet.models.concepts import SPECIAL, Concepts, gather
 from quintet.models.open import PICKLES, revision_of, snapshot
 
 try:
     import torch
     import transformers
     from safetensors.torch import save_file
+
+    from quintet.models import torch_grade
 except ImportError as error:
     raise MissingExtra("torch", "torch", "quintet models convert") from error
 
@@ -71,11 +74,11 @@ class Conversion:
     """Tensors of the file that the architecture has no place for."""
 
 
-def convert(source: str, out: Path, base: Path | None = None) -> Conversion:
+def convert(source: str, out: Path, base: Path | None = None, concepts: Path | None = None) -> Conversion:
     """Writes a model folder that `dir:` opens.
 
     `base` is a folder with config.json and tokenizer files of the model the checkpoint was tuned from; bare state
-    dicts (CTC) come without them.
+    dicts (CTC) come without them. `concepts` is the folder with what GRADE knows of words.
     """
     if out.exists() and any(out.iterdir()):
         raise ModelError(f"{out} is not empty; name a new folder")
@@ -85,6 +88,8 @@ def convert(source: str, out: Path, base: Path | None = None) -> Conversion:
         place = Path(source).expanduser()
     tensors = read_tensors(place)
     home = base or (place if place.is_dir() else place.parent)
+    if torch_grade.is_grade(tensors):
+        return _write_grade(tensors, home, place, out, concepts)
     pooled = pooled_head(tensors)
     if pooled is not None and pooled.sizes[-1] > MOST_CLASSES:
         return _write_vocabulary(pooled, home, place, out)
@@ -181,21 +186,21 @@ def pooled_head(tensors: Tensors) -> PooledHead | None:
     return PooledHead(out, kind, sizes)
 
 
-def _encoder_config(found: PooledHead, home: Path, source: Path) -> Any:
+def _encoder_config(tensors: Tensors, kind: str, home: Path, source: Path) -> Any:
     path = home / "config.json"
     if not path.is_file():
-        todo = f"give the folder of the {found.kind} model it was tuned from with --base"
+        todo = f"give the folder of the {kind} model it was tuned from with --base"
         raise ModelError(f"{source} comes without config.json; {todo}")
     plain = {k: v for k, v in json.loads(path.read_text(encoding="utf-8")).items() if k not in _STALE}
-    table = next(t for n, t in found.tensors.items() if n.endswith(("word_embeddings.weight", "wte.weight")))
-    return transformers.AutoConfig.for_model(found.kind, **{**plain, "vocab_size": table.shape[0]})
+    table = next(t for n, t in tensors.items() if n.endswith(("word_embeddings.weight", "wte.weight")))
+    return transformers.AutoConfig.for_model(kind, **{**plain, "vocab_size": table.shape[0]})
 
 
 def _write_vocabulary(found: PooledHead, home: Path, source: Path, out: Path) -> Conversion:
     """One linear layer from the encoder to the words, without the transformation that BERT's own head has."""
     from quintet.models.torch_lm import PLAIN_VOCABULARY
 
-    config = _encoder_config(found, home, source)
+    config = _encoder_config(found.tensors, found.kind, home, source)
     with torch.device("meta"):
         expected = transformers.AutoModel.from_config(config).state_dict()
     tensors = {n.removeprefix("encoder.").replace("head.", PLAIN_VOCABULARY, 1) if n.startswith("head.")
@@ -213,7 +218,9 @@ def _write_vocabulary(found: PooledHead, home: Path, source: Path, out: Path) ->
     return Conversion(out, name, len(kept), tuple(sorted(set(tensors) - set(kept))))
 
 
-def _write_folder(tensors: Tensors, config: Any, home: Path, out: Path, description: str = "") -> None:
+def _write_folder(
+    tensors: Tensors, config: Any, home: Path, out: Path, description: str = "", concepts: Concepts | None = None
+) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent) as scratch:
         made = Path(scratch) / "model"
@@ -224,6 +231,8 @@ def _write_folder(tensors: Tensors, config: Any, home: Path, out: Path, descript
         _write_tokenizer(home, config, made)
         if description:
             (made / "model.toml").write_text(description, encoding="utf-8")
+        if concepts is not None:
+            concepts.save(made)
         if out.exists():
             out.rmdir()
         made.rename(out)
@@ -232,7 +241,7 @@ def _write_folder(tensors: Tensors, config: Any, home: Path, out: Path, descript
 def _write_pooled(found: PooledHead, home: Path, source: Path, out: Path) -> Conversion:
     from quintet.models.torch_trained import Pooled
 
-    config = _encoder_config(found, home, source)
+    config = _encoder_config(found.tensors, found.kind, home, source)
     last, before = found.sizes[-1], found.sizes[:-1]
     with torch.device("meta"):
         network = Pooled(transformers.AutoModel.from_config(config), last, "max", before, "none", 0.2)
@@ -255,6 +264,36 @@ def _write_pooled(found: PooledHead, home: Path, source: Path, out: Path) -> Con
     _write_folder(fitting, config, home, out, "\n".join(description) + "\n")
     dropped = tuple(sorted(set(found.tensors) - set(expected)))
     return Conversion(out, f"{_CLASSES.get(found.kind, 'GPT2')} with a pooled head", len(fitting), dropped)
+
+
+def _write_grade(tensors: Tensors, home: Path, source: Path, out: Path, concepts: Path | None) -> Conversion:
+    if concepts is None:
+        raise ModelError(f"{source} is GRADE; give the folder with its words and ConceptNet's with --concepts")
+    named = torch_grade.convert_tensors(tensors)
+    shape = torch_grade.shape_of(named)
+    config = _encoder_config(named, "bert", home, source)
+    with torch.device("meta"):
+        expected = torch_grade.ConceptGrade(transformers.AutoModel.from_config(config), shape).state_dict()
+    missing = sorted(set(expected) - set(named))
+    if missing:
+        raise ModelError(f"{source} lacks {missing[0]} ({len(missing)} tensors missing) and is no GRADE")
+    wrong = [name for name in expected if expected[name].shape != named[name].shape]
+    if wrong:
+        raise ModelError(f"{source}: {wrong[0]} does not fit the configuration; give another --base")
+    known = gather(concepts, shape["width"])
+    if len(known.words) + SPECIAL != shape["keywords"]:
+        raise ModelError(
+            f"{concepts}: keyword.vocab has {len(known.words)} words, the checkpoint {shape['keywords'] - SPECIAL}"
+        )
+    description = [
+        'role = "pair-classifier"', f'head = "{torch_grade.HEAD}"', "labels = []",
+        # 128 with the [CLS] that the release cuts off before the network.
+        "max_tokens = 127",
+        "", "[input]", "drop_cls = true", "prefix_space = false",
+        "", "[shape]", *(f"{name} = {json.dumps(value)}" for name, value in shape.items()),
+    ]  # fmt: skip
+    _write_folder({n: named[n] for n in expected}, config, home, out, "\n".join(description) + "\n", known)
+    return Conversion(out, "GRADE with ConceptNet", len(expected), tuple(sorted(set(named) - set(expected))))
 
 
 def rename(tensors: Tensors) -> Tensors:

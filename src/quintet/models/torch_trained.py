@@ -20,7 +20,8 @@ from torch import Tensor, nn
 
 from quintet.core.plain import Cells
 from quintet.errors import InputError, ModelError
-from quintet.models import folder
+from quintet.models import folder, torch_grade
+from quintet.models.concepts import Concepts
 from quintet.models.roles import Limits, Pair, one_text
 from quintet.models.subwords import DOUBLE, LAST, Frame, Framed, Subwords
 from quintet.models.torch_backend import OFFSET, Loaded
@@ -265,7 +266,7 @@ class Grade(nn.Module):
         return logit
 
 
-HEADS = ("pooled", "grade")
+HEADS = ("pooled", "grade", torch_grade.HEAD)
 
 
 def description(path: Path) -> Cells:
@@ -284,7 +285,11 @@ def open_trained(path: Path, table: Cells, role: str, identity: str) -> TrainedP
     encoder = transformers.AutoModel.from_config(config).float()
     named = distinct(table["labels"]) or ("value",)
     labels = ("value",) if table["shape"]["loss"] == "squared" else named
-    graph = TopicGraph.open(path) if table["head"] == "grade" else None
+    graph: TopicGraph | Concepts | None = None
+    if table["head"] == torch_grade.HEAD:
+        graph = Concepts.open(path)
+    elif table["head"] == "grade":
+        graph = TopicGraph.open(path)
     network = _network(table["shape"], encoder, len(labels), graph)
     _fill(network, path / "model.safetensors")
     network.eval()
@@ -296,7 +301,9 @@ def open_trained(path: Path, table: Cells, role: str, identity: str) -> TrainedP
     return TrainedPair(loaded, network, labels, table["input"], graph)
 
 
-def _network(shape: Cells, encoder: Any, outputs: int, graph: TopicGraph | None) -> torch.nn.Module:
+def _network(shape: Cells, encoder: Any, outputs: int, graph: TopicGraph | Concepts | None) -> torch.nn.Module:
+    if isinstance(graph, Concepts):
+        return torch_grade.ConceptGrade(encoder, shape)
     if graph is None:
         return Pooled(encoder, outputs, shape["pooling"], shape["layers"], shape["activation"], shape["dropout"])
     usual = (("width", 512), ("graph_layers", 3), ("graph_heads", 4))
@@ -319,7 +326,12 @@ class TrainedPair(TorchPairs):
     """One logit per class, or a single one; frames texts as they were framed in training."""
 
     def __init__(
-        self, loaded: Loaded, network: torch.nn.Module, labels: tuple[str, ...], given: Cells, graph: TopicGraph | None
+        self,
+        loaded: Loaded,
+        network: torch.nn.Module,
+        labels: tuple[str, ...],
+        given: Cells,
+        graph: TopicGraph | Concepts | None,
     ) -> None:
         """`given`: the table `input` of model.toml. `types = false`: no segment numbers, as IM2's released inference
         of 5-NUF and 5-IES leaves them out."""

@@ -1,4 +1,4 @@
-"""WordNet's synonyms from the folder `dict` that the user brings, for METEOR's third stage."""
+"""WordNet from the folder `dict` that the user brings: synonyms for METEOR's third stage, base forms for GRADE."""
 
 from __future__ import annotations
 
@@ -27,7 +27,22 @@ class WordNet:
             todo = "name the folder with index.noun, data.noun and their like"
             raise InputError("this is not WordNet's folder `dict`", str(folder), todo) from None
         self._irregular = {part: _exceptions(folder / f"{part}.exc") for part in _PARTS}
+        self._senses = _counted(folder / "index.sense")
         self._known: dict[str, frozenset[str]] = {}
+
+    def commonest(self, word: str) -> tuple[str, str]:
+        """What a word most often is in WordNet's tagged texts (noun, verb, adj, adv; "" if it is nothing known), and
+        its shortest base form as such."""
+        best, out = (-1, -1), ("", word)
+        for part in _PARTS:
+            known = [base for base in self._bases(word.lower(), part) if base in self._index[part]]
+            if not known:
+                continue
+            often = max(self._senses.get((part, base), 0) for base in known)
+            here = often, max(len(self._index[part][base]) for base in known)
+            if here > best:
+                best, out = here, (part, min(known, key=lambda base: (len(base), base)))
+        return out
 
     def synonyms(self, word: str) -> frozenset[str]:
         """The single words of every synset that the word, in its base form, stands in; and the word itself."""
@@ -65,6 +80,18 @@ def _exceptions(path: Path) -> dict[str, list[str]]:
         return {}
     lines = (line.split() for line in path.read_text("utf-8").splitlines())
     return {fields[0]: fields[1:] for fields in lines if fields}
+
+
+def _counted(path: Path) -> dict[tuple[str, str], int]:
+    """How often a lemma was tagged as a part of speech, all its senses together; without the file nothing."""
+    parts = {"1": "noun", "2": "verb", "3": "adj", "4": "adv", "5": "adj"}
+    out: dict[tuple[str, str], int] = {}
+    lines = path.read_text("utf-8").splitlines() if path.is_file() else []
+    for key, *_, times in (line.split() for line in lines if line):
+        lemma, _, rest = key.partition("%")
+        place = parts.get(rest[:1], ""), lemma
+        out[place] = out.get(place, 0) + int(times)
+    return out
 
 
 @cache
