@@ -16,7 +16,7 @@ from quintet_train import recipe
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "five-systems.md").read_text(encoding="utf-8")
 NAMED = re.findall(r"`([^`]+)`", PAGE)
-HOMES = ("src/quintet/metrics", "training/quintet_train")
+HOMES = ("src/quintet", "src/quintet/metrics", "training/quintet_train")
 
 
 def test_it_can_be_read_in_ten_minutes() -> None:

@@ -187,7 +187,9 @@ def _summac_example(n: int, row: JsonObject, group: str, part: str) -> Example:
 # SummEval (Fabbri et al. 2021): 100 CNN/DailyMail articles, 16 systems, means of three experts.
 #
 # Variants: `original` text with 11 references (these were published tokenised only), `tokenised` (every text so, as in
-# BARTScore), `unieval` (tokenised, first reference only). Overall is the mean of the four dimensions, as in UniEval.
+# BARTScore), `unieval` (tokenised, first reference only), `scored` and `scored-first` (original text; all references,
+# or the first, with straight double quotes: what character n-grams see of SummEval's own file, from which the figures
+# of CTC's Tables D.1 to D.3 come). Overall is the mean of the four dimensions, as in UniEval.
 
 
 def summeval(raw: RawFolder, name: str, variant: str) -> Rated:
@@ -199,12 +201,14 @@ def summeval(raw: RawFolder, name: str, variant: str) -> Rated:
 
 
 def _summeval_example(row: JsonObject, document: JsonObject, variant: str) -> Example:
-    suffix = "" if variant == "original" else "_tok"
+    suffix = "_tok" if variant in ("tokenised", "unieval") else ""
     references = document["references_tok"]
+    if variant.startswith("scored"):
+        references = [text.replace("``", '"').replace("''", '"') for text in references]
     return Example(
         output=row["system_output" + suffix],
         source=document["source" + suffix],
-        references=tuple(references[:1] if variant == "unieval" else references),
+        references=tuple(references[:1] if variant in ("unieval", "scored-first") else references),
         id=f"{row['doc_id']}/{row['system_id']}",
         system=row["system_id"],
         group=row["doc_id"],
