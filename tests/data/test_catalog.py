@@ -142,6 +142,8 @@ def test_missing_file_says_where_to_get_it_and_where_to_put_it(tmp_path: Path) -
     assert str(tmp_path / "persona_chat_usr" / "pc_usr_data.json") in line
     assert "shikib.com/usr" in line
     assert "--data" in line
+    with pytest.raises(InputError, match=r"run quintet data --get predictive_engagement, or name another folder"):
+        load("predictive_engagement", tmp_path)
 
 
 def test_a_set_is_downloaded_where_its_licence_allows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,7 +108,7 @@ def load(name: str, folder: str | os.PathLike[str] | None = None, variant: str =
     if variant and variant not in known.variants:
         raise UnknownName(f"variant of {name}", variant, known.variants)
     variant = variant or next(iter(known.variants), "")
-    raw = RawFolder(find_folder(folder), known.where)
+    raw = RawFolder(find_folder(folder), known.where, known.command)
     module, _, function = known.loader.partition(":")
     read = getattr(import_module(f"quintet.data.loaders.{module}"), function)
     try:

@@ -56,6 +56,11 @@ class Entry:
     """Rated dimension to the TASK.DIMENSION that answers it, where that is not the one of the same name."""
 
     @property
+    def command(self) -> str:
+        """What downloads it; empty where nothing may."""
+        return f"quintet data --get {self.name}" if self.get else ""
+
+    @property
     def dimensions(self) -> tuple[str, ...]:
         return tuple(self.scales)
 
@@ -92,19 +97,19 @@ def entry(name: str) -> Entry:
 def status(folder: str | os.PathLike[str] | None = None) -> list[Status]:
     """One row per set: intact, altered (the first file that differs is named), missing, or present."""
     path = find_folder(folder)
-    return [_status(facts, RawFolder(path, facts.where)) for facts in catalog().values()]
+    return [_status(facts, RawFolder(path, facts.where, facts.command)) for facts in catalog().values()]
 
 
 def state(name: str, folder: str | os.PathLike[str] | None = None) -> State:
     """Whether the files of one set are those the catalogue knows."""
     facts = entry(name)
-    return _status(facts, RawFolder(find_folder(folder), facts.where)).state
+    return _status(facts, RawFolder(find_folder(folder), facts.where, facts.command)).state
 
 
 def download(facts: Entry, folder: str | os.PathLike[str] | None = None) -> Path:
     """The files of a set, each with the sha256 of the catalogue, in the folder that benchmarks are read from."""
     path = Path(folder or os.environ.get("QUINTET_DATA") or find_folder())
-    if _status(facts, RawFolder(path, facts.where)).state == "intact":
+    if _status(facts, RawFolder(path, facts.where, facts.command)).state == "intact":
         return path
     if not facts.get:
         what = f"cannot be downloaded (licence: {facts.licence})"

@@ -107,6 +107,8 @@ class RawFolder:
     path: Path
     get_from: str = ""
     """Where the files are published; said when one is missing."""
+    command: str = ""
+    """What downloads them."""
 
     def find(self, name: str) -> Path | None:
         """`name` or `name.gz`, whichever is there."""
@@ -116,6 +118,7 @@ class RawFolder:
         found = self.find(name)
         if found is None:
             origin = f"get it from {self.get_from} and put it there" if self.get_from else "put it there"
+            origin = f"run {self.command}" if self.command else origin
             raise InputError(
                 "file not found", str(self.path / name), f"{origin}, or name another folder with --data or QUINTET_DATA"
             )

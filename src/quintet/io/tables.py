@@ -114,6 +114,8 @@ def _refuse_unread(path: Path, format: str | None) -> None:
     text = str(path)
     if text.startswith(("http://", "https://", "ftp://", "hf:", "s3:")) and not text.startswith("s3://"):
         todo = "download it first, or pipe it: curl -s URL | quintet score -"
+        if text.startswith("hf:"):
+            todo = "in Python give the dataset to quintet.score, or save it: load_dataset(NAME).to_parquet(FILE)"
         raise InputError("is an address, and only files are read", text, todo)
     ending = PurePath(path).suffix.lower()
     if format is None and ending in _UNREAD:
