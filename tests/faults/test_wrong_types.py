@@ -34,7 +34,7 @@ def test_f12_parameters_beyond_all_measure_are_refused_at_once(metric: str) -> N
     began = time.process_time()
     with pytest.raises(UserError) as told:
         package.load(metric)
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 20  # what they ask for would take days
     assert metric.partition(":")[0] in str(told.value)
 
 
