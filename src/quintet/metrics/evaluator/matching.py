@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -59,9 +60,10 @@ class Matching(EvaluatorSignal):
     def _signals(self, examples: Sequence[Example]) -> list[Row]:
         texts = [(read_output(example.output).text, self._others(example)) for example in examples]
         distinct = list(dict.fromkeys(text for output, others in texts for text in (output, *others)))
-        vectors = dict(zip(distinct, open_model(self.model).embed(distinct, self.layer), strict=True))
+        vectors = open_model(self.model).embed(distinct, self.layer)
+        sides = {text: _Side(own) for text, own in zip(distinct, vectors, strict=True)}
         return [
-            self._row(example, vectors[output], [vectors[other] for other in others])
+            self._row(example, sides[output], [sides[other] for other in others])
             for example, (output, others) in zip(examples, texts, strict=True)
         ]
 
@@ -75,7 +77,7 @@ class Matching(EvaluatorSignal):
         source = example.source or ""
         return (" ".join(read_document(source)) if self.beside == "document" else read_plain(source),)
 
-    def _row(self, example: Example, output: TokenVectors, others: Sequence[TokenVectors]) -> Row:
+    def _row(self, example: Example, output: _Side, others: Sequence[_Side]) -> Row:
         found = [nearest(output, other) for other in others]
         values = [matched(output, other, near) for other, near in zip(others, found, strict=True)]
         means = np.clip(np.mean(values, axis=0), -1.0, 1.0).tolist()
@@ -85,9 +87,29 @@ class Matching(EvaluatorSignal):
             for other, near, back in zip(others, found, backs, strict=True)
             if len(near.forth) and len(near.back)
         ]
-        own = output.inner
-        spans = supports(read_output(example.output), own, content_pieces(own), aligned) if aligned else ()
+        spans = supports(read_output(example.output), output.inner, output.content, aligned) if aligned else ()
         return {d.name: Score(float(value), spans) for d, value in zip(self.dimensions, means, strict=True)}
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """A text; what is told of its pieces one by one is told once for all texts that it is matched with."""
+
+    whole: TokenVectors
+
+    @cached_property
+    def inner(self) -> TokenVectors:
+        return self.whole.inner
+
+    @cached_property
+    def content(self) -> NDArray[np.bool_]:
+        return content_pieces(self.inner)
+
+    @cached_property
+    def spoken(self) -> NDArray[np.bool_]:
+        """Pieces that are no marks; all of them where there is nothing else."""
+        found = np.array([any(map(str.isalnum, self.inner.token(i))) for i in range(len(self.inner))])
+        return found if found.any() else ~found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,29 +123,26 @@ class Near:
     cosine: NDArray[np.float32]
 
 
-def nearest(output: TokenVectors, other: TokenVectors) -> Near:
+def nearest(output: _Side, other: _Side) -> Near:
     a, b = output.inner, other.inner
     if not len(a) or not len(b):
         nothing = np.zeros(0, np.float32)
         return Near(nothing, nothing, np.zeros(0, np.intp), nothing)
-    content = content_pieces(b)
-    words = np.array([any(map(str.isalnum, b.token(i))) for i in range(len(b))])
-    words = words if words.any() else ~words
-    allowed = (words, content if content.any() else words)
-    return _nearest(_unit(a.vectors), _unit(b.vectors), allowed, content_pieces(a))
+    allowed = (other.spoken, other.content if other.content.any() else other.spoken)
+    return _nearest(_unit(a.vectors), _unit(b.vectors), allowed, output.content)
 
 
-def matched(output: TokenVectors, other: TokenVectors, near: Near) -> tuple[float, float, float, float]:
+def matched(output: _Side, other: _Side, near: Near) -> tuple[float, float, float, float]:
     """Precision and recall over content pieces, F-score over all, cosine of the mean vectors (special tokens too)."""
     a, b = output.inner, other.inner
-    cosine = float(_unit(output.vectors.mean(axis=0)) @ _unit(other.vectors.mean(axis=0)))
+    cosine = float(_unit(output.whole.vectors.mean(axis=0)) @ _unit(other.whole.vectors.mean(axis=0)))
     if not len(a) or not len(b):
         return 0.0, 0.0, 0.0, cosine
     forth, back = near.forth, near.back
     precision, recall = float(forth.mean()), float(back.mean())
     total = precision + recall
     f_score = 2.0 * precision * recall / total if total > 0.0 else 0.0
-    return _over_content(forth, content_pieces(a)), _over_content(back, content_pieces(b)), f_score, cosine
+    return _over_content(forth, output.content), _over_content(back, other.content), f_score, cosine
 
 
 def _nearest(
