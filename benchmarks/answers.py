@@ -24,6 +24,7 @@ import numpy as np
 
 import quintet
 from quintet.core.score import Score
+from quintet.models.open import identity
 from quintet.text.abstention import abstains
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -33,6 +34,7 @@ BLOCK, LONGEST = 5, 120
 BY = "evaluator-claims-document"
 MARKS = "<!-- answers -->", "<!-- /answers -->"
 HEAD = "| dimension | on what | |\n|---|---|---:|"
+ASKED = "Where the reader is asked, it was"
 Row = dict[str, Any]
 Judged = tuple[float, bool]
 MET = {"request_met": "rag-answer-relevance", "request_met, `--fast`": "rag-answer-relevance:fast=true"}
@@ -84,15 +86,19 @@ def say(dimension: str, data: str, figure: str) -> None:
     print(f"{dimension}, {data}: {figure}", flush=True)
 
 
-def write(page: Path) -> None:
-    """Rows of the same dimension and data are replaced; the numbers of rows in brackets may differ."""
+def write(page: Path, reads: bool) -> None:
+    """Rows of the same dimension and data are replaced; the numbers of rows in brackets may differ. `reads`: the reader
+    was asked, and the table says which one."""
     before, _, rest = page.read_text("utf-8").partition(MARKS[0])
     inside, _, after = rest.partition(MARKS[1])
     cells = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in inside.splitlines() if "|" in line]
     rows = {_key(*cell[:2]): cell for cell in cells[2:]}
     rows |= {_key(*key): [*key, figure] for key, figure in FOUND.items()}
     made = "\n".join(f"| {' | '.join(cell)} |" for _, cell in sorted(rows.items()))
-    page.write_text(f"{before}{MARKS[0]}\n{HEAD}\n{made}\n{MARKS[1]}{after}", "utf-8")
+    known = next((line for line in inside.splitlines() if line.startswith(ASKED)), "")
+    asked = f"{ASKED} {identity('bundled:reader').partition('/')[0]}." if reads else known
+    told = f"{HEAD}\n{made}\n\n{asked}".rstrip()
+    page.write_text(f"{before}{MARKS[0]}\n{told}\n{MARKS[1]}{after}", "utf-8")
 
 
 def _key(dimension: str, data: str) -> tuple[str, str]:
@@ -271,7 +277,7 @@ def noise(by: str, data: Path, n: int) -> None:
         pairs = [(values[at], asked[at][2] == "true_not_answering") for at in chosen]
         told(
             _by("noise_sensitivity", by),
-            f"written answers: true of the context and beside the point, or {word}",
+            f"written answers, which the reader learnt from: true of the context and beside the point, or {word}",
             grouped([asked[at][0] for at in chosen], pairs),
         )
 
@@ -371,7 +377,8 @@ def main() -> None:
         FOUND.clear()
         PARTS[name](given.by, given.data, given.rows)
         if given.write:
-            write(ROOT / "docs" / "metrics" / ("conversation.md" if name in TALK else "rag.md"))
+            reads = given.by == BY and name not in (*TALK, "relevance", "questions")
+            write(ROOT / "docs" / "metrics" / ("conversation.md" if name in TALK else "rag.md"), reads)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 import quintet
+from quintet.models.open import identity
 from quintet.stats.preference import OVERALL, Scale
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -196,7 +197,8 @@ def main() -> None:
         lines.append(f"| {n} of {chosen[0].data} | {task} | {overall} | {others} |")
         print(lines[-1], flush=True)
     scale = fitted(fit)
-    lines += ["", *calibrated(held, scale, sum(map(len, fit)))]
+    lines += ["", f"The reader was {identity('bundled:reader').partition('/')[0]}.", ""]
+    lines += calibrated(held, scale, sum(map(len, fit)))
     print("\n".join(lines))
     if given.write:
         page = ROOT / "docs" / "comparing.md"
