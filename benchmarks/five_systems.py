@@ -16,12 +16,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from quintet.core.cache import fresh
 from quintet.core.example import Example
 from quintet.core.metric import Row
 from quintet.core.parameters import build
 from quintet.data.benchmark import load
 from quintet.metrics import metrics
-from quintet.models.memo import forget_all
 from quintet.stats.coefficients import spearman
 
 Column = tuple[str, str]
@@ -127,7 +127,7 @@ def rows_of(examples: Sequence[Example], name: str, instead: str) -> list[Row]:
             # Constants were settled for the bundled models above and stay.
             metric = replace(metric, **{k: v.replace("bundled:evaluator", instead) for k, v in named.items()})
         _known[key] = list(metric.score(examples))
-        forget_all()
+        fresh()
     return _known[key]
 
 

@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from quintet.core.blend_text import blend_toml
+from quintet.core.cache import fresh
 from quintet.core.example import Example
 from quintet.data.benchmark import load
 from quintet.metrics.fitting import RatedSet, fit_two_levels
@@ -36,7 +37,6 @@ from quintet.metrics.im2.classifiers import (
 from quintet.metrics.im2.diversity import DistN
 from quintet.metrics.im2.inputs import CATEGORIES, route
 from quintet.models import adapters as pooled_head
-from quintet.models.memo import forget_all
 from quintet.models.open import open_model
 from quintet_train.pseudo.im2 import five_point, scale_of
 from quintet_train.small_heads import Head, HeadPlan, fit_head, head_points, layers
@@ -90,7 +90,7 @@ def score(part: str, data: Path, rows: int, model: str) -> Part:
     )  # fmt: skip
     found = {m.name: np.array([row[m.dimensions[0].name].value for row in m.score(examples)]) for m in metrics}
     features = features_of(examples, model)
-    forget_all()
+    fresh()
     print(f"{part}: {len(examples)} rows, {', '.join(ratings)}", flush=True)
     return Part(part, found, features, ratings, units)
 

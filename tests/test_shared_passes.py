@@ -18,7 +18,6 @@ METRICS = ["ctc-consistency", "ctc-relevance", "bertscore-f", "moverscore", "emb
 def test_every_distinct_text_passes_once_whatever_the_number_of_metrics() -> None:
     plan = api.make_plan(Options(metrics=METRICS, model="fake:embedder"))
     memo = open_model("fake:embedder")
-    memo.forget()
     before = memo.passes
     rows = list(api.stream(plan, ITEMS, NoStore()))
     assert len(rows) == 3

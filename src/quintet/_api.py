@@ -278,7 +278,6 @@ def score_parts(
     """
     from quintet.io.sources import rows_from_python
     from quintet.io.tables import open_table
-    from quintet.models.memo import forget_all
     from quintet.runner.parts import PartJob, finish, part_place, run_parts, whole_file
 
     with ExitStack() as opened:
@@ -288,7 +287,7 @@ def score_parts(
         items = opened.enter_context(Items(table, task, columns, skip_bad=skip_bad, limit=limit))
         options = Options(task, dims, metrics, columns, model, task_file, fast, calibration)
         plan = make_plan(options, items.present)
-        job = PartJob(plan.columns, row_layout(items.names, plan.signatures, evidence), place, skip_bad, forget_all)
+        job = PartJob(plan.columns, row_layout(items.names, plan.signatures, evidence), place, skip_bad)
         parts = []
         for part in run_parts(job, items, open_executor(workers, engine)):
             on_part(part)
@@ -319,11 +318,10 @@ def batch_scorer(
     >>> quintet.batch_scorer(metrics="response-length")({"output": ["a b", "c"]})["response-length"]
     [2.0, 1.0]
     """
-    from quintet.models.memo import forget_all
     from quintet.runner.batches import BatchScorer
 
     plan = make_plan(Options(task, dims, metrics, columns, model, task_file, fast))
-    return BatchScorer(plan, task, columns, skip_bad, forget_all)
+    return BatchScorer(plan, task, columns, skip_bad)
 
 
 def stream(
@@ -337,11 +335,7 @@ def stream(
     on_row: Callable[[], None] = lambda: None,
 ) -> Iterator[Scored]:
     """Scored rows in order as they are done, in bounded memory."""
-    from quintet.models.memo import forget_all
-
-    for scored in run(
-        plan.columns, items, store, skip_bad=skip_bad, between_chunks=forget_all, executor=executor, tally=tally
-    ):
+    for scored in run(plan.columns, items, store, skip_bad=skip_bad, executor=executor, tally=tally):
         on_row()
         yield scored
 

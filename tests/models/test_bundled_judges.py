@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from quintet.core.cache import fresh
 from quintet.models import catalog
-from quintet.models.memo import forget_all
 from quintet.models.open import identity, open_model
 
 DOCUMENT = (
@@ -44,7 +44,7 @@ def test_every_head_that_questions_ask_for_is_there():
 
 def test_no_bit_of_a_judgement_depends_on_the_company(judged):
     judge = open_model(JUDGE, "judge")
-    forget_all()
+    fresh()
     other = judge.score([(FALSE, (DOCUMENT,)), (FALSE, (DOCUMENT * 3,)), ("Yes.", ()), (TRUE, (DOCUMENT,))])
     assert np.array_equal(other[3].pooled, judged[0].pooled)
     assert other[0].logits == judged[1].logits
@@ -73,7 +73,7 @@ def test_the_language_model_prefers_what_the_document_says():
     true, false, alone = model.log_probs(pairs)
     assert true.log_probs.mean() > false.log_probs.mean() + 0.5
     assert true.log_probs.mean() > alone.log_probs.mean() + 0.5
-    forget_all()
+    fresh()
     (again,) = model.log_probs(pairs[:1])
     assert np.array_equal(again.log_probs, true.log_probs)
 

@@ -8,10 +8,9 @@ pytest.importorskip("onnx", reason="the torch extra is not installed")
 
 from tiny_judges import PlainLanguageModel
 
+from quintet.core.cache import fresh
 from quintet.errors import ModelError
 from quintet.models import onnx_lm
-from quintet.models.memo import KeptStates, forget_all
-from quintet.models.onnx_lm import size
 from quintet.models.open import identity, open_model
 from quintet.models.roles import PromptModel, TokenLM
 
@@ -57,13 +56,13 @@ def test_the_graph_equals_llama(both):
 
 def test_no_bit_depends_on_the_company_or_on_what_was_kept(both):
     model = open_model(both[1], "causal-lm")
-    forget_all()
+    fresh()
     together = model.log_probs(PAIRS)
     kept = model.log_probs(PAIRS[::-1])[::-1]
-    model._known.clear()
+    model._kept.known.clear()
     from_states = model.log_probs(PAIRS[1:])
     for index, pair in enumerate(PAIRS):
-        forget_all()
+        fresh()
         (alone,) = model.log_probs([pair])
         assert np.array_equal(alone.log_probs, together[index].log_probs)
         assert np.array_equal(alone.log_probs, kept[index].log_probs)
@@ -73,7 +72,7 @@ def test_no_bit_depends_on_the_company_or_on_what_was_kept(both):
 
 def test_a_context_is_read_once(both):
     model = open_model(both[1], "causal-lm")
-    forget_all()
+    fresh()
     before = model.tokens_read
     texts = [" A dog barked.", " Yes", " the cat", " Yes"]
     model.log_probs([(DOCUMENT, text) for text in texts])
@@ -83,26 +82,26 @@ def test_a_context_is_read_once(both):
 
 def test_states_are_bounded(both, monkeypatch):
     model = open_model(both[1], "causal-lm")
-    forget_all()
-    kept = KeptStates(40_000, size)
-    monkeypatch.setattr(model, "_states", kept)
+    monkeypatch.setattr(onnx_lm, "STATE_BYTES", 40_000)
+    fresh()
+    kept = model._kept.states
     model.log_probs([(f"{i} the cat sat on the mat", " Yes") for i in range(30)])
     assert 0 < kept.bytes <= 40_000
-    forget_all()
-    assert kept.bytes == 0
+    fresh()
+    assert model._kept.states.bytes == 0
 
 
 def test_steps_do_not_change_a_score(both, monkeypatch):
     model = open_model(both[1], "causal-lm")
     pairs = [(DOCUMENT, " the cat was there all day long, and the dog looked at it")]
-    forget_all()
+    fresh()
     (whole,) = model.log_probs(pairs)
-    forget_all()
+    fresh()
     monkeypatch.setattr(onnx_lm, "CONTEXT_STEP", 5)
     monkeypatch.setattr(onnx_lm, "TEXT_STEP", 3)
     (stepped,) = model.log_probs(pairs)
     assert np.abs(whole.log_probs - stepped.log_probs).max() < 2e-5
-    forget_all()
+    fresh()
 
 
 def test_a_long_context_loses_its_start_and_says_so(both):

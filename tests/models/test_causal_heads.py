@@ -14,13 +14,13 @@ import onnx
 from tiny_judges import QUESTIONS, TAUGHT, PlainLanguageModel
 from tiny_models import torch
 
+from quintet.core.cache import fresh
 from quintet.core.example import Example
 from quintet.errors import ModelError
 from quintet.metrics import metrics
 from quintet.models import onnx_lm
 from quintet.models.folder import HEADS, describe
 from quintet.models.lm_heads import Heads
-from quintet.models.memo import forget_all
 from quintet.models.onnx_backend import output_names
 from quintet.models.open import identity, open_model
 from quintet.models.roles import FIRST_WHOLE, Limits, PairModel, TokenLM
@@ -57,7 +57,7 @@ def without(both, tmp_path_factory):
 @pytest.fixture
 def model(both):
     found = open_model(both[1], "causal-lm")
-    forget_all()
+    fresh()
     return found
 
 
@@ -119,12 +119,12 @@ def test_log_probabilities_are_the_same_bits_with_and_without_heads(both, withou
     ]
     for step in (onnx_lm.TEXT_STEP, 3, 2, 1):
         monkeypatch.setattr(onnx_lm, "TEXT_STEP", step)
-        forget_all()
+        fresh()
         for mine, theirs in zip(model.log_probs(pairs), plain.log_probs(pairs), strict=True):
             assert np.array_equal(mine.log_probs, theirs.log_probs), mine.text
             assert mine.cut == theirs.cut or not mine.text
             assert theirs.judgement is None
-    forget_all()
+    fresh()
 
 
 def test_no_bit_depends_on_the_company_or_on_what_was_kept(model):
@@ -133,7 +133,7 @@ def test_no_bit_depends_on_the_company_or_on_what_was_kept(model):
     model._known.clear()
     from_states = model.log_probs(PAIRS[1:])
     for index, pair in enumerate(PAIRS):
-        forget_all()
+        fresh()
         (alone,) = model.log_probs([pair])
         assert same(alone, together[index])
         assert same(alone, kept[index])
@@ -152,7 +152,7 @@ def test_several_runs_pool_over_all_sub_words(both, model, monkeypatch, step):
     monkeypatch.setattr(onnx_lm, "TEXT_STEP", step)
     monkeypatch.setattr(onnx_lm, "CONTEXT_STEP", 5)
     (found,) = model.log_probs([(DOCUMENT, LONG)])
-    forget_all()
+    fresh()
     before = [START, *context_ids(model, DOCUMENT)]
     assert_judged(both[0], found.judgement, both[0].judged(before, context_ids(model, LONG), line_break(model)))
 
@@ -272,7 +272,7 @@ def test_likelihood_and_reader_cost_one_pass(both, model):
     examples = [Example(text.strip() or "x", source=DOCUMENT, id=str(at)) for at, (_, text) in enumerate(PAIRS)]
 
     def cost(*asked):
-        forget_all()
+        fresh()
         before = model.tokens_read
         rows = [metric.score(examples) for metric in asked]
         return model.tokens_read - before, rows

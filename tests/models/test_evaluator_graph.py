@@ -8,9 +8,9 @@ pytest.importorskip("onnx", reason="the torch extra is not installed")
 
 from tiny_judges import QUESTIONS, TOGETHER, TOKENS, PlainEvaluator
 
+from quintet.core.cache import fresh
 from quintet.errors import ModelError
 from quintet.models import adapters as pooled_head
-from quintet.models.memo import forget_all
 from quintet.models.open import identity, open_model
 from quintet.models.roles import FIRST_WHOLE, Limits, Masking, PairModel
 
@@ -66,12 +66,12 @@ def test_the_graph_equals_the_plain_twin(both, as_one):
 @pytest.mark.parametrize("as_one", [False, True])
 def test_no_bit_depends_on_the_company(both, as_one):
     judge = open_model(both[1], "judge")
-    forget_all()
+    fresh()
     crowd = judge.score(PAIRS * 3, joint=as_one)
-    forget_all()
+    fresh()
     backwards = judge.score(PAIRS[::-1], joint=as_one)[::-1]
     for pair, one, other in zip(PAIRS, crowd, backwards, strict=False):
-        forget_all()
+        fresh()
         (alone,) = judge.score([pair], joint=as_one)
         for found in (one, other):
             assert found.logits == alone.logits
@@ -82,7 +82,7 @@ def test_no_bit_depends_on_the_company(both, as_one):
 
 def test_equal_inputs_are_judged_once(both):
     judge = open_model(both[1], "judge")
-    forget_all()
+    fresh()
     before = judge.passes
     judge.score(PAIRS + PAIRS)
     open_model(f"{both[1]}#con", "pair-classifier").score([(PAIRS[0][1][0], PAIRS[0][0])])
@@ -97,16 +97,16 @@ def test_equal_inputs_are_judged_once(both):
 
 def test_grounds_are_read_once_for_all_outputs(both):
     judge = open_model(both[1], "judge")
-    forget_all()
+    fresh()
     grounds, before = ("A dog barked at the old house.",), judge.contexts_read
     first = judge.score([("the cat", grounds), ("a dog and the rain", grounds), ("Yes", ()), ("the cat", ("a", "b"))])
     (later,) = judge.score([("the old house", grounds)])
     assert judge.contexts_read - before == 2
-    forget_all()
+    fresh()
     (alone,) = judge.score([("the old house", grounds)])
     assert judge.contexts_read - before == 3
     assert alone.logits == later.logits
-    forget_all()
+    fresh()
     assert judge.score([("the cat", grounds)])[0].logits == first[0].logits
 
 
@@ -118,9 +118,9 @@ def test_empty_grounds_are_none(both):
 
 def test_what_is_foreseen_is_answered_with_the_next_question(both):
     judge = open_model(both[1], "judge")
-    forget_all()
+    fresh()
     expected = judge.score(PAIRS)
-    forget_all()
+    fresh()
     before = judge.passes, judge.contexts_read
     judge.prefetch(PAIRS)
     assert (judge.passes, judge.contexts_read) == before
@@ -130,7 +130,7 @@ def test_what_is_foreseen_is_answered_with_the_next_question(both):
         assert one.logits == other.logits
     assert judge.passes - before[0] == len(PAIRS)
     judge.prefetch([("a cat", ())])
-    forget_all()
+    fresh()
     judge.score([("Yes", ())])
     assert judge.passes - before[0] == len(PAIRS) + 1
 

@@ -1,10 +1,9 @@
 import gc
+import weakref
 
 import numpy as np
-import pytest
 
-from quintet.errors import ModelError
-from quintet.models import memo
+from quintet.core.cache import Cache, fresh
 from quintet.models.fake import FakeEncoder
 from quintet.models.memo import Memo
 
@@ -74,23 +73,21 @@ def test_forget_clears_but_announcements_stay():
     model.announce(9)
     model.announce(12)
     model.embed(["a"], 9)
-    memo.forget_all()
+    fresh()
     assert model.bytes == 0
     model.embed(["a"], 9)
     model.embed(["a"], 12)
     assert model.passes == 2
 
 
-def test_a_closed_model_is_not_kept_alive():
-    before = len(memo._memos)
-    model = Memo(FakeEncoder())
-    assert len(memo._memos) == before + 1
+def test_a_cache_that_is_closed_keeps_nothing_alive():
+    with Cache():
+        model = Memo(FakeEncoder())
+        model.embed(["a"], 9)
+        assert model.bytes > 0
+    assert model.bytes == 0
+    gone = weakref.ref(model)
+    fresh()
     del model
     gc.collect()
-    assert len(memo._memos) == before
-
-
-@pytest.mark.parametrize("layer", [-1, 13])
-def test_no_such_layer(layer):
-    with pytest.raises(ModelError, match="layers 0 to 12"):
-        Memo(FakeEncoder()).embed(["a"], layer)
+    assert gone() is None

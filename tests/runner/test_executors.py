@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from quintet import _api as api
+from quintet.core.cache import current
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.item import Item, Scored
@@ -19,7 +20,6 @@ from quintet.core.options import Options
 from quintet.core.score import Score
 from quintet.errors import InputError, MissingExtra, MissingField, QuintetError, UnknownName
 from quintet.metrics import metrics as registry
-from quintet.models.memo import forget_all
 from quintet.runner.executors import THREADS, Executor, Here, Job, Processes
 from quintet.runner.plan import Column
 from quintet.runner.run import Tally, run
@@ -98,8 +98,7 @@ def test_the_real_carrier_gives_equal_rows_with_evidence() -> None:
     texts = [f"The dog ran home {n % 7} times. Then it slept." for n in range(30)]
     rows = [Item(Example(t, source=f"A dog ran. {t}", references=(t[::-1], t), id=t)) for t in texts]
     alone, shared = (
-        list(run(plan.columns, rows, NoStore(), chunk_rows=7, between_chunks=forget_all, executor=executor))
-        for executor in (Here(), Processes(2))
+        list(run(plan.columns, rows, NoStore(), chunk_rows=7, executor=executor)) for executor in (Here(), Processes(2))
     )
     assert shared == alone
 
@@ -109,7 +108,7 @@ def test_every_metric_travels_to_a_worker() -> None:
 
     for entry in registry:
         metric = entry.build()
-        assert ForkingPickler.loads(ForkingPickler.dumps(Job((metric,), forget_all))).metrics == (metric,)
+        assert ForkingPickler.loads(ForkingPickler.dumps(Job((metric,)))).metrics == (metric,)
 
 
 def test_a_worker_that_dies_is_replaced_and_no_row_is_lost(tmp_path: Path) -> None:
@@ -145,11 +144,10 @@ def test_errors_come_back_as_they_are() -> None:
 
 
 def test_what_models_remember_is_dropped_after_an_error_too() -> None:
-    dropped: list[str] = []
-    job = Job((Batchy(),), lambda: dropped.append("chunk"))
+    outside = current()
     with pytest.raises(ZeroDivisionError):
-        job.do([(0, [Example("raise")])])
-    assert dropped == ["chunk"]
+        Job((Batchy(),)).do([(0, [Example("raise")])])
+    assert current() is outside
 
 
 class Watched:

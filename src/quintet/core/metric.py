@@ -88,7 +88,7 @@ class Metric(ABC):
     def prepare(self) -> None:  # noqa: B027  most metrics have nothing to open
         """Opens the models this metric will ask for, so that what is missing is said before any row is scored."""
 
-    def foresee(self, examples: Sequence[Example]) -> None:  # noqa: B027  most metrics have nothing to plan
+    def prefetch(self, examples: Sequence[Example]) -> None:  # noqa: B027  most metrics have nothing to plan
         """Tells models what `score` will ask of them, so that what several metrics need is computed once."""
 
     def work(self, example: Example) -> int:
@@ -163,9 +163,9 @@ class Composite(Metric):
         for metric in self.ingredients:
             metric.prepare()
 
-    def foresee(self, examples: Sequence[Example]) -> None:
+    def prefetch(self, examples: Sequence[Example]) -> None:
         for metric in self.ingredients:
-            metric.foresee(examples)
+            metric.prefetch(examples)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -178,5 +178,5 @@ class Composite(Metric):
         return {"ingredients": hashlib.sha256(lines.encode("utf-8")).hexdigest()[:12]}
 
     def _score(self, examples: Sequence[Example]) -> list[Row]:
-        self.foresee(examples)
+        self.prefetch(examples)
         return self.combine_all(examples, {metric: metric.score(examples) for metric in self.ingredients})

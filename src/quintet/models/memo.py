@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from quintet._checked import whole_number
+from quintet.core.cache import current
 from quintet.errors import ModelError
 from quintet.models.roles import Long, TokenVectors
 
@@ -60,6 +60,14 @@ class Encoder(Protocol):
     ) -> list[dict[int, TokenVectors]]: ...
 
 
+class _Vectors:
+    """Of texts, the least recently used first."""
+
+    def __init__(self) -> None:
+        self.texts: OrderedDict[tuple[str, Long], dict[int, TokenVectors]] = OrderedDict()
+        self.bytes = 0
+
+
 class Memo:
     """An Embedder that remembers; the least recently used texts go first when `limit` bytes are full."""
 
@@ -72,11 +80,16 @@ class Memo:
         """Texts that went through the encoder."""
         self.texts = 0
         """Texts that were asked for."""
-        self.bytes = 0
         self._announced: set[int] = set()
-        self._kept: OrderedDict[tuple[str, Long], dict[int, TokenVectors]] = OrderedDict()
         self._lock = threading.RLock()
-        _memos.add(self)
+
+    @property
+    def _kept(self) -> _Vectors:
+        return current().store(self, _Vectors)
+
+    @property
+    def bytes(self) -> int:
+        return self._kept.bytes
 
     def announce(self, layer: int) -> None:
         self._announced.add(self._checked(layer))
@@ -98,18 +111,17 @@ class Memo:
 
     def _recall(self, text: str, long: Long) -> dict[int, TokenVectors]:
         """What is kept of a text. One that fits the model whole is the same however long ones are treated."""
+        known = self._kept.texts
         for mode in (long, *(other for other in _MODES if other != long)):
-            kept = self._kept.get((text, mode))
+            kept = known.get((text, mode))
             if kept is not None and (mode == long or _fits(kept, self.max_tokens)):
-                self._kept.move_to_end((text, mode))
+                known.move_to_end((text, mode))
                 return kept
         return {}
 
     def forget(self) -> None:
         """Drops what is kept; announcements stay."""
-        with self._lock:
-            self._kept.clear()
-            self.bytes = 0
+        current().drop(self)
 
     def _encode(self, texts: list[str], layer: int, long: Long) -> dict[str, TokenVectors]:
         if not texts:
@@ -123,33 +135,16 @@ class Memo:
         return found
 
     def _keep(self, key: tuple[str, Long], made: dict[int, TokenVectors]) -> None:
-        self.bytes += _size(made) - _size(self._kept.pop(key, {}))
-        self._kept[key] = made
-        while self.bytes > self.limit:
-            self.bytes -= _size(self._kept.popitem(last=False)[1])
+        kept = self._kept
+        kept.bytes += _size(made) - _size(kept.texts.pop(key, {}))
+        kept.texts[key] = made
+        while kept.bytes > self.limit:
+            kept.bytes -= _size(kept.texts.popitem(last=False)[1])
 
     def _checked(self, layer: int) -> int:
         if not 0 <= layer <= self.layers:
             raise ModelError(f"{self.identity} has layers 0 to {self.layers}, not {layer}")
         return layer
-
-
-class Forgetting(Protocol):
-    def forget(self) -> None: ...
-
-
-_memos: weakref.WeakSet[Forgetting] = weakref.WeakSet()
-
-
-def forgetting(memory: Forgetting) -> None:
-    """Says that something remembers, so that `forget_all` reaches it."""
-    _memos.add(memory)
-
-
-def forget_all() -> None:
-    """Clears every memo of this process; called between chunks so that memory stays flat."""
-    for memo in list(_memos):
-        memo.forget()
 
 
 def _fits(kept: dict[int, TokenVectors], max_tokens: int) -> bool:

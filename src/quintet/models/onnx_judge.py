@@ -21,10 +21,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from quintet.core.cache import current
 from quintet.errors import ModelError
 from quintet.models.batching import equal_batches
 from quintet.models.folder import Description
-from quintet.models.memo import KeptStates, forgetting
+from quintet.models.memo import KeptStates
 from quintet.models.onnx_backend import input_names, mapped, open_cut, output_names
 from quintet.models.roles import WHOLE, Context, Limits, Pair, PairModel, PairScore
 from quintet.models.subwords import Pieces, Subwords
@@ -118,6 +119,16 @@ class Asked:
         )  # fmt: skip
 
 
+class _Kept:
+    """Texts split, answers, states of contexts and what will be asked for."""
+
+    def __init__(self) -> None:
+        self.pieces: OrderedDict[str, Pieces] = OrderedDict()
+        self.known: OrderedDict[Key, Answers] = OrderedDict()
+        self.states: KeptStates[States] = KeptStates(STATE_BYTES, lambda states: states.nbytes)
+        self.prefetched: list[Asked] = []
+
+
 class OnnxJudge(PairModel):
     """A graph: ids, types, output_mask, rows, targets and keys and values of contexts, to heads, nli, words, pooled,
     word_logp and fresh keys and values (see `train.export_evaluator`)."""
@@ -137,16 +148,15 @@ class OnnxJudge(PairModel):
         self._first, self._last = self.subwords.frame
         self._path = folder / description.file
         self._sessions: dict[tuple[str, ...], Any] = {}
-        self._pieces: OrderedDict[str, Pieces] = OrderedDict()
-        self._known: OrderedDict[Key, Answers] = OrderedDict()
-        self._states: KeptStates[States] = KeptStates(STATE_BYTES, lambda states: states.nbytes)
-        self._prefetched: list[Asked] = []
         self._lock = threading.RLock()
         self._fresh = [name for names in fresh_names(description.layers) for name in names]
         self._check(description)
         layers, two, heads, each = description.states
         self._none: States = np.zeros((layers, two, heads, 0, each), np.float32)
-        forgetting(self)
+
+    @property
+    def _kept(self) -> _Kept:
+        return current().store(self, _Kept)
 
     def _check(self, description: Description) -> None:
         model = mapped(self._path)
@@ -185,36 +195,34 @@ class OnnxJudge(PairModel):
         """Pairs that will be asked for: they are answered with the next question that has no answer yet, all that share
         contexts together, whoever asks for them."""
         with self._lock:
-            room = max(0, REMEMBERED // 2 - len(self._prefetched))
-            self._prefetched += [self._asked(output, context, joint) for output, context in pairs[:room]]
+            prefetched = self._kept.prefetched
+            room = max(0, REMEMBERED // 2 - len(prefetched))
+            prefetched += [self._asked(output, context, joint) for output, context in pairs[:room]]
 
     def score_asked(self, asked: Sequence[Asked]) -> list[PairScore]:
         """For callers that cut their texts in their own way. Equal inputs are judged once, whoever asks, until
         `forget`."""
         with self._lock:
-            keys = [one.key for one in asked]
-            answers = {key: self._known[key] for key in keys if key in self._known}
+            kept, keys = self._kept, [one.key for one in asked]
+            answers = {key: kept.known[key] for key in keys if key in kept.known}
             if len(answers) < len(set(keys)):
-                prefetched, self._prefetched = self._prefetched, []
+                prefetched, kept.prefetched = kept.prefetched, []
                 wanted = {one.key: one for one in (*asked, *prefetched)}
-                answers.update(self._answered([one for key, one in wanted.items() if key not in self._known]))
+                answers.update(self._answered([one for key, one in wanted.items() if key not in kept.known]))
             for key, answer in answers.items():
-                _remember(self._known, key, answer)
+                _remember(kept.known, key, answer)
             return [one.scored(answers[key]) for key, one in zip(keys, asked, strict=True)]
 
     def forget(self) -> None:
-        with self._lock:
-            self._pieces.clear()
-            self._known.clear()
-            self._states.clear()
-            self._prefetched.clear()
+        current().drop(self)
 
     def split(self, text: str) -> Pieces:
         with self._lock:
-            pieces = self._pieces.get(text)
+            known = self._kept.pieces
+            pieces = known.get(text)
             if pieces is None:
                 pieces = self.subwords.split(text)
-            _remember(self._pieces, text, pieces)
+            _remember(known, text, pieces)
             return pieces
 
     def split_output(self, text: str) -> Pieces:
@@ -264,11 +272,12 @@ class OnnxJudge(PairModel):
 
     def _read(self, contexts: Sequence[NDArray[np.int64]]) -> list[States]:
         """Keys and values of contexts that fill up to one length, from memory if they were read lately."""
-        found = [self._states.get(ids.tobytes()) if len(ids) else self._none for ids in contexts]
+        kept = self._kept.states
+        found = [kept.get(ids.tobytes()) if len(ids) else self._none for ids in contexts]
         fresh = [index for index, states in enumerate(found) if states is None]
         made = dict(zip(fresh, self._run_contexts([contexts[i] for i in fresh]), strict=True)) if fresh else {}
         for index, states in made.items():
-            self._states.put(contexts[index].tobytes(), states)
+            kept.put(contexts[index].tobytes(), states)
         return [made[index] if states is None else states for index, states in enumerate(found)]
 
     def _run_contexts(self, contexts: Sequence[NDArray[np.int64]]) -> list[States]:

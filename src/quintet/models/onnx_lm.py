@@ -17,11 +17,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from quintet.core.cache import current
 from quintet.errors import ModelError
 from quintet.models import packed_weights
 from quintet.models.folder import Description
 from quintet.models.lm_heads import Heads
-from quintet.models.memo import KeptStates, forgetting
+from quintet.models.memo import KeptStates
 from quintet.models.onnx_backend import LateSession
 from quintet.models.roles import (
     EACH,
@@ -145,6 +146,14 @@ class _Read(NamedTuple):
     """Of its tokens and of what closes it; none without heads."""
 
 
+class _Kept:
+    """States of contexts and scores."""
+
+    def __init__(self) -> None:
+        self.states: KeptStates[States] = KeptStates(STATE_BYTES, size)
+        self.known: OrderedDict[tuple[Before, str], TokenScores] = OrderedDict()
+
+
 class OnnxCausalLM(TokenLM):
     """A graph: ids, past, rows, targets to logp, present, and states if it has heads (see `train.export_judge_lm`)."""
 
@@ -161,17 +170,19 @@ class OnnxCausalLM(TokenLM):
         self._heads = Heads.of(folder, description)
         self._closing = _NOTHING if self._heads is None else self.subwords.split(LINE_BREAK).ids[-1:]
         self._late = LateSession(folder / description.file, folder / packed_weights.FILE)
-        self._states: KeptStates[States] = KeptStates(STATE_BYTES, size)
-        self._known: OrderedDict[tuple[Before, str], TokenScores] = OrderedDict()
         self._lock = threading.RLock()
         self.tokens_read = 0
         """Tokens that went through the model."""
-        forgetting(self)
+
+    @property
+    def _kept(self) -> _Kept:
+        return current().store(self, _Kept)
 
     def log_probs(self, pairs: Sequence[tuple[Context, str]], masking: Masking = EACH) -> list[TokenScores]:
         plain: list[tuple[Before, str]] = [(context or "", text) for context, text in pairs]
         with self._lock:
-            found = {pair: self._known[pair] for pair in dict.fromkeys(plain) if pair in self._known}
+            known = self._kept.known
+            found = {pair: known[pair] for pair in dict.fromkeys(plain) if pair in known}
             texts: dict[Before, list[str]] = {}
             for context, text in dict.fromkeys(plain):
                 if (context, text) not in found:
@@ -181,19 +192,17 @@ class OnnxCausalLM(TokenLM):
                 before = self._context(context)
                 found.update({(context, text): self._read(before, text, self.subwords.split(text)) for text in own})
             for pair, scores in found.items():
-                self._known[pair] = scores
-                self._known.move_to_end(pair)
-            while len(self._known) > REMEMBERED:
-                self._known.popitem(last=False)
+                known[pair] = scores
+                known.move_to_end(pair)
+            while len(known) > REMEMBERED:
+                known.popitem(last=False)
             return [found[pair] for pair in plain]
 
     def soon(self) -> None:
         self._late.soon()
 
     def forget(self) -> None:
-        with self._lock:
-            self._states.clear()
-            self._known.clear()
+        current().drop(self)
 
     def next_log_probs(self, ids: Ids, answers: Sequence[int]) -> NDArray[np.float32]:
         """Log-probability of each of `answers` as the token after `ids`."""
@@ -266,13 +275,14 @@ class OnnxCausalLM(TokenLM):
     def _state(self, ids: Ids) -> States:
         """Keys and values of a context, from memory if it was read lately."""
         key = ids.tobytes()
-        kept = self._states.get(key)
+        states = self._kept.states
+        kept = states.get(key)
         if kept is not None:
             return kept
         past = self._nothing
         for at in range(0, len(ids), CONTEXT_STEP):
             past = tuple(self._run(self._names.present, ids[at : at + CONTEXT_STEP], past, _NOTHING, _NOTHING))
-        self._states.put(key, past)
+        states.put(key, past)
         return past
 
     def _scored(self, ids: Ids, past: States, rows: Ids, targets: Ids) -> NDArray[np.float32]:

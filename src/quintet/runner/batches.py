@@ -6,7 +6,7 @@ column for each score.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,6 @@ from quintet.core.result import score_layout
 from quintet.errors import InputError
 from quintet.io.items import Explicit, Items
 from quintet.io.sources import rows_from_python
-from quintet.runner.executors import nothing
 from quintet.runner.plan import Column, Plan
 from quintet.runner.run import run
 from quintet.runner.store import NoStore
@@ -65,7 +64,6 @@ class BatchScorer:
     task: str | None = None
     columns: Explicit = None
     skip_bad: bool = False
-    between_chunks: Callable[[], None] = nothing
 
     def __call__(self, batch: Any) -> Any:
         if isinstance(batch, Iterator):
@@ -76,11 +74,7 @@ class BatchScorer:
         frame = hasattr(batch, "assign")
         given = batch if frame or type(batch) is dict else dict(batch)
         with Items(rows_from_python(given), self.task, self.columns, skip_bad=self.skip_bad) as items:
-            scored = list(
-                run(
-                    self.plan.columns, items, NoStore(), skip_bad=self.skip_bad, between_chunks=self.between_chunks
-                )
-            )  # fmt: skip
+            scored = list(run(self.plan.columns, items, NoStore(), skip_bad=self.skip_bad))
         added = self._added(tuple(map(str, given)), scored)
         if frame:
             return batch.assign(**added)

@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any, Protocol
 
+from quintet.core.cache import Cache
 from quintet.core.example import Example
 from quintet.core.metric import Metric, Row
 from quintet.errors import InputError, QuintetError
@@ -35,10 +36,6 @@ ATTEMPTS = 3
 """Workers that may die on a chunk before the rows are blamed."""
 
 
-def nothing() -> None:
-    """What is done between chunks where no model remembers."""
-
-
 def open_all(metrics: Sequence[Metric]) -> None:
     """Opens the models of several metrics side by side: most of it is done by libraries that let go of Python."""
     with ThreadPoolExecutor(max(1, min(len(metrics), _cores())), thread_name_prefix="quintet-opening") as pool:
@@ -51,20 +48,16 @@ class Job:
     """What every worker of a run is told once."""
 
     metrics: tuple[Metric, ...]
-    between_chunks: Callable[[], None] = nothing
-    """Drops what models remember, so that a chunk is scored alike whatever was scored before it."""
 
     def prepare(self) -> None:
         open_all(self.metrics)
 
     def do(self, work: Work) -> Answer:
-        try:
+        """In a cache of its own, so that a chunk is scored alike whatever was scored before it."""
+        with Cache():
             for position, examples in work:
-                self.metrics[position].foresee(examples)
+                self.metrics[position].prefetch(examples)
             return [list(self.metrics[position].score(examples)) for position, examples in work]
-        finally:
-            # After an error as well: what was foreseen and never asked would be computed with the next chunk.
-            self.between_chunks()
 
 
 class Executor(Protocol):

@@ -14,7 +14,7 @@ import json
 import os
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import PurePath
@@ -27,7 +27,7 @@ from quintet.errors import InputError
 from quintet.io.atomic import Target
 from quintet.io.cells import json_ready, json_text
 from quintet.io.remote import Folder, is_url
-from quintet.runner.executors import Executor, Pending, nothing, open_all
+from quintet.runner.executors import Executor, Pending, open_all
 from quintet.runner.plan import Column, by_metric, chunks, leaves
 from quintet.runner.run import run
 from quintet.runner.store import NoStore
@@ -57,7 +57,6 @@ class PartJob:
     layout: Layout
     place: str
     skip_bad: bool = False
-    between_chunks: Callable[[], None] = nothing
 
     def prepare(self) -> None:
         open_all(leaves(by_metric(self.columns)))
@@ -68,9 +67,7 @@ class PartJob:
         content = folder.read(name)
         if content is not None and (part := self._part(name, content, True)) is not None and part.rows == len(items):
             return [part]
-        rows = run(
-            self.columns, items, NoStore(), skip_bad=self.skip_bad, between_chunks=self.between_chunks
-        )  # fmt: skip
+        rows = run(self.columns, items, NoStore(), skip_bad=self.skip_bad)
         lines = [json_text(json_ready(flat_row(scored, self.layout))) + "\n" for scored in rows]
         content = "".join(lines).encode("utf-8")
         folder.write(name, content)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from quintet.core.flags import ABSTAINED, EMPTY_OUTPUT
@@ -12,7 +12,7 @@ from quintet.core.item import Item, Scored
 from quintet.core.metric import Composite, Metric, Row
 from quintet.core.score import Score, no_score
 from quintet.errors import InputError, MissingField
-from quintet.runner.executors import Executor, Here, Job, Pending, Work, nothing
+from quintet.runner.executors import Executor, Here, Job, Pending, Work
 from quintet.runner.plan import CHUNK_ROWS, Column, by_metric, chunks, leaves
 from quintet.runner.reservations import Reservations, on_bundled_models
 from quintet.runner.store import Store, key_of
@@ -59,20 +59,19 @@ def run(
     *,
     skip_bad: bool = False,
     chunk_rows: int = CHUNK_ROWS,
-    between_chunks: Callable[[], None] = nothing,
     executor: Executor | None = None,
     tally: Tally | None = None,
 ) -> Iterator[Scored]:
     """Yields one Scored per item, in order.
 
-    A chunk is one transaction, and `between_chunks` drops what models remember: so what a chunk computes depends on
+    A chunk is one transaction with a cache of its own: so what a chunk computes depends on
     the chunk and the store alone, and a killed run that is started again gives the same bytes.
     """
     groups = by_metric(columns)
     needs = [(column, column.about.needs, on_bundled_models(column.metric)) for column in columns]
     tally = Tally() if tally is None else tally
     executor = Here() if executor is None else executor
-    executor.start(Job(tuple(leaves(groups)), between_chunks))
+    executor.start(Job(tuple(leaves(groups))))
     try:
         desk = _Desk(store, skip_bad, tally, {metric: metric.signature for metric in leaves(groups)})
         for chunk, leaf_tables in _answered(chunks(items, chunk_rows), desk, executor):

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 import quintet
+from quintet.core.cache import fresh
 from quintet.core.example import Example
 from quintet.core.task import read_tasks
 from quintet.metrics import metrics
-from quintet.models.memo import forget_all
 from quintet.models.open import open_model
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -79,15 +79,15 @@ def test_neither_order_nor_company_nor_workers_change_a_score() -> None:
 def test_the_language_model_gives_the_same_in_any_company() -> None:
     metric = metrics["evaluator-summarization-fluency"].build()
     other = dataclasses.replace(SUMMARY, output="Purple elephants juggle.")
-    forget_all()
+    fresh()
     alone = metric.score([SUMMARY])[0]["fluency"].value
-    forget_all()
+    fresh()
     assert metric.score([other, SUMMARY, other])[1]["fluency"].value == alone
 
 
 def test_one_pass_serves_every_dimension() -> None:
     judge = open_model("bundled:evaluator", "judge")
-    forget_all()
+    fresh()
     before = judge.passes
     for dimension in ("coherence", "consistency", "fluency", "relevance"):
         metrics[f"evaluator-summarization-{dimension}"].build(fast=True).score([SUMMARY])

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from quintet.core.cache import fresh
 from quintet.core.example import Example
 from quintet.core.metric import Metric
 from quintet.core.score import Score
@@ -14,7 +15,6 @@ from quintet.errors import ModelError
 from quintet.metrics import metrics
 from quintet.metrics.evaluator.reader import HeadSignal
 from quintet.models.fake import FakeCausalLM
-from quintet.models.memo import forget_all
 from quintet.models.open import open_model
 from quintet.models.roles import TokenScores
 
@@ -60,10 +60,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, str]]]:
         found.extend(pairs)
         return plain(self, pairs)
 
-    forget_all()
+    fresh()
     monkeypatch.setattr(FakeCausalLM, "log_probs", log_probs)
     yield found
-    forget_all()
+    fresh()
 
 
 def test_against_plain_twins() -> None:
@@ -143,7 +143,7 @@ def test_context_and_text_are_those_of_a_likelihood(
 ) -> None:
     example = dataclasses.replace(E, source=f"{E.source} " * times, output=f"{OUTPUT} " * max(1, times // 6))
     for first, second in ((likelihood, name), (name, likelihood)):
-        forget_all()
+        fresh()
         asked.clear()
         scores(first, example)
         before = len(asked)

@@ -11,9 +11,9 @@ pytest.importorskip("onnx", reason="onnx is not installed")
 
 from tiny_judges import QUESTIONS, PlainLanguageModel
 
+from quintet.core.cache import fresh
 from quintet.core.example import Example
 from quintet.metrics import metrics
-from quintet.models.memo import forget_all
 from quintet.models.open import open_model
 
 DOCUMENT = "The cat sat on the mat, and the dog looked at it."
@@ -47,7 +47,7 @@ def spec(tmp_path_factory):
 
 def cost(spec, *names):
     """Sub-words that metrics read one after the other, and their rows."""
-    forget_all()
+    fresh()
     model = open_model(spec, "causal-lm")
     before = model.tokens_read
     rows = {name: metrics[f"evaluator-{name}"].build(model=spec).score(EXAMPLES) for name in names}
@@ -82,7 +82,7 @@ def test_a_row_alone_is_the_same_row(spec, name):
     _, rows = cost(spec, name)
     metric = metrics[f"evaluator-{name}"].build(model=spec)
     for example, row in list(zip(EXAMPLES, rows[name], strict=True))[::3]:
-        forget_all()
+        fresh()
         assert metric.score([example]) == [row]
 
 

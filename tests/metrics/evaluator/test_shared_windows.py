@@ -12,6 +12,7 @@ pytest.importorskip("onnx", reason="onnx is not installed")
 from tiny_judges import PlainEvaluator
 
 from quintet import _api as api
+from quintet.core.cache import fresh
 from quintet.core.example import Example
 from quintet.core.item import Item
 from quintet.core.options import Options
@@ -19,7 +20,7 @@ from quintet.metrics.evaluator.judged_alone import Acceptability
 from quintet.metrics.evaluator.judged_beside import DocumentFit
 from quintet.metrics.evaluator.judged_support import Support
 from quintet.metrics.evaluator.windows import SIZES, USUAL
-from quintet.models.memo import forget_all
+from quintet.models import onnx_judge
 from quintet.models.open import open_model
 
 SOURCES = [" ".join(f"{who} sat on the {what}. a {what} barked at it." for what in ("mat", "house", "rain", "old dog"))
@@ -37,7 +38,7 @@ def spec(tmp_path_factory):
 def tiny_windows(monkeypatch):
     monkeypatch.setitem(SIZES, "big", (24, 8))
     monkeypatch.setitem(SIZES, "small", (12, 4))
-    forget_all()
+    fresh()
 
 
 def table(spec, examples):
@@ -60,12 +61,12 @@ def test_a_row_alone_is_the_same_row(spec):
     together = table(spec, EXAMPLES)
     assert table(spec, EXAMPLES[::-1])[::-1] == together
     for example, row in zip(EXAMPLES, together, strict=True):
-        forget_all()
+        fresh()
         assert table(spec, [example]) == [row]
 
 
 def test_little_memory_changes_no_score(spec, monkeypatch):
     together = table(spec, EXAMPLES)
-    forget_all()
-    monkeypatch.setattr(open_model(spec, "judge")._states, "_limit", 1)
+    fresh()
+    monkeypatch.setattr(onnx_judge, "STATE_BYTES", 1)
     assert table(spec, EXAMPLES) == together

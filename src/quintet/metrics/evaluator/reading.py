@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeVar
 
+from quintet.core.cache import current
 from quintet.core.example import Example
 from quintet.core.score import Span
-from quintet.models.memo import forgetting
 from quintet.text.detokenise import Detokenised, detokenise, detokenise_with_places
 from quintet.text.sentences import sentences
 from quintet.text.tokens import Piece
@@ -30,21 +30,15 @@ Made = TypeVar("Made")
 class Memory:
     """What was made of a text, kept while a chunk is scored: several signals look at the same texts."""
 
-    def __init__(self) -> None:
-        self._kept: dict[Hashable, Any] = {}
-        forgetting(self)
-
     def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        found = self._kept.get(key, self)
+        kept: dict[Hashable, Any] = current().store(self, dict)
+        found = kept.get(key, self)
         if found is self:
             found = make()
-            if len(self._kept) >= _REMEMBERED:
-                self._kept.clear()
-            self._kept[key] = found
+            if len(kept) >= _REMEMBERED:
+                kept.clear()
+            kept[key] = found
         return found
-
-    def forget(self) -> None:
-        self._kept.clear()
 
 
 memory = Memory()

@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
+from quintet.core.cache import current
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.metric import Metric, Row
@@ -20,6 +21,15 @@ Pair = tuple[str, tuple[str, ...]]
 Answers = Mapping[Pair, PairScore]
 Asking = Generator[Sequence[Pair], Answers, Row]
 """Says which pairs it wants judged, is sent the answers, returns the scores of one example."""
+
+
+class _Begun(NamedTuple):
+    """An example whose signal has said what it asks."""
+
+    example: Example
+    asking: Asking
+    pairs: Sequence[Pair]
+
 
 LOGIT = 30.0
 """Answers of the judge are log-odds, shown between minus and plus this."""
@@ -112,12 +122,25 @@ class JudgeSignal(EvaluatorSignal):
     def model_identities(self) -> Mapping[str, str]:
         return {"model": identity(self.model)}
 
-    def foresee(self, examples: Sequence[Example]) -> None:
+    def prefetch(self, examples: Sequence[Example]) -> None:
         """Signals of a document look at the same windows of it: the judge reads each once for all of them."""
         judge = self.opened()
         able = [example for example in examples if self.has_text(example) and self.lacking(example) is None]
-        pairs = [pair for example in able for pair in next(self._asking(judge, example))]
-        judge.prefetch(pairs, self._joint(judge))
+        begun = {id(example): _Begun(example, asking, next(asking))
+                 for example in able for asking in (self._asking(judge, example),)}  # fmt: skip
+        self._prefetched().update(begun)
+        judge.prefetch([pair for one in begun.values() for pair in one.pairs], self._joint(judge))
+
+    def _prefetched(self) -> dict[int, _Begun]:
+        """What has been asked for and not been scored yet, by the identity of the example."""
+        return current().store((JudgeSignal, self), dict)
+
+    def _begun(self, judge: PairModel, example: Example) -> _Begun:
+        known = self._prefetched().pop(id(example), None)
+        if known is not None and known.example is example:
+            return known
+        asking = self._asking(judge, example)
+        return _Begun(example, asking, next(asking))
 
     def _joint(self, judge: PairModel) -> bool:
         """How its heads want a pair to be read. All alike: one pass answers them."""
@@ -133,11 +156,11 @@ class JudgeSignal(EvaluatorSignal):
 
     def _signals(self, examples: Sequence[Example]) -> list[Row]:
         judge = self.opened()
-        asking = [self._asking(judge, example) for example in examples]
+        begun = [self._begun(judge, example) for example in examples]
         # All pairs of a chunk at once, so that they can be batched by length; equal ones are judged once.
-        pairs = list(dict.fromkeys(pair for one in asking for pair in next(one)))
+        pairs = list(dict.fromkeys(pair for one in begun for pair in one.pairs))
         answers = dict(zip(pairs, judge.score(pairs, joint=self._joint(judge)), strict=True))
-        return [_sent(one, answers) for one in asking]
+        return [_sent(one.asking, answers) for one in begun]
 
 
 def _sent(asking: Asking, answers: Answers) -> Row:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from quintet.core.cache import current
 from quintet.core.dimension import Dimension
 from quintet.core.example import Example
 from quintet.core.metric import Metric, Row
@@ -17,7 +18,6 @@ from quintet.core.score import Score
 from quintet.errors import UnknownName, UserError
 from quintet.metrics.rag import features
 from quintet.metrics.rag.features import Embedded, Logistic
-from quintet.models.memo import forgetting
 from quintet.models.open import identity, open_model
 
 LAYER = 12
@@ -65,20 +65,6 @@ Pair = tuple[str, str]
 """A statement and a passage."""
 
 
-class _Known:
-    """Answers kept while a chunk is scored: several dimensions ask about the same pairs."""
-
-    def __init__(self) -> None:
-        self.answers: dict[Hashable, float] = {}
-        forgetting(self)
-
-    def forget(self) -> None:
-        self.answers.clear()
-
-
-_known = _Known()
-
-
 @dataclass(frozen=True)
 class RagMetric(EmbedderMetric):
     """What is built on whether passages support statements."""
@@ -111,12 +97,13 @@ class RagMetric(EmbedderMetric):
         about = metric.dimensions[names.index(name)]
         wanted = list(dict.fromkeys(pairs))
         full = [pair for pair in wanted if all(text.strip("\x00 \n\t") for text in pair)]
-        key = (metric.signature, name)
-        new = [pair for pair in full if (*key, *pair) not in _known.answers]
+        # Several dimensions ask about the same pairs.
+        known: dict[Pair, float] = current().store((RagMetric, metric.signature, name), dict)
+        new = [pair for pair in full if pair not in known]
         rows = metric.score([Example(claim, source=passage) for claim, passage in new]) if new else []
         for pair, row in zip(new, rows, strict=True):
-            _known.answers[(*key, *pair)] = _chance(row[name].value, about)
-        return {pair: _known.answers.get((*key, *pair), 0.0) for pair in wanted}
+            known[pair] = _chance(row[name].value, about)
+        return {pair: known.get(pair, 0.0) for pair in wanted}
 
 
 def _chance(value: float, about: Dimension) -> float:
