@@ -38,3 +38,11 @@ def test_the_notebook_stays_a_notebook() -> None:
         for page in pages
     }
     assert sum(words.values()) <= 5_000, words
+
+
+def test_a_newcomer_reads_three_files_in_ten_minutes() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\d\. `([^`]+)`", text, re.MULTILINE)
+    lines = {name: len((ROOT / name).read_text(encoding="utf-8").splitlines()) for name in listed}
+    assert len(lines) == 3
+    assert sum(lines.values()) < 300, lines

@@ -21,9 +21,10 @@ from quintet.core.task import find_task, read_tasks, task_of
 from quintet.errors import InputError, UnknownName
 from quintet.io.items import Items
 from quintet.io.paths import cache_folder
+from quintet.runner.desk import Tally
 from quintet.runner.executors import Executor, Here, Processes
 from quintet.runner.plan import Column, Plan, plan_metrics, plan_task
-from quintet.runner.run import Tally, run
+from quintet.runner.run import run
 from quintet.runner.store import DiskStore, NoStore, Store
 
 if TYPE_CHECKING:

@@ -19,8 +19,9 @@ from quintet.core.metric import Metric, Row
 from quintet.core.score import Score
 from quintet.errors import InputError
 from quintet.runner.batches import asked_dimensions, calibrated_plan
+from quintet.runner.desk import Tally
 from quintet.runner.plan import Column, Plan
-from quintet.runner.run import Tally, run
+from quintet.runner.run import run
 from quintet.runner.store import DiskStore
 
 CURVE = Curve((0.1, 0.4, 0.8), (1.0, 2.5, 5.0), 1.0, 5.0, True, 0.5)

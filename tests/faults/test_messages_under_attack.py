@@ -162,7 +162,7 @@ def test_f18_many_bad_rows_are_told_in_few_words(tmp_path: Path) -> None:
 
 
 def test_f18_reasons_are_counted_apart_up_to_a_bound() -> None:
-    from quintet.runner.run import KINDS, Tally
+    from quintet.runner.desk import KINDS, Tally
 
     tally = Tally()
     for k in range(1000):

@@ -20,9 +20,10 @@ from quintet.core.options import Options
 from quintet.core.score import Score
 from quintet.errors import InputError, MissingExtra, MissingField, QuintetError, UnknownName
 from quintet.metrics import metrics as registry
+from quintet.runner.desk import Tally
 from quintet.runner.executors import THREADS, Executor, Here, Job, Processes
 from quintet.runner.plan import Column
-from quintet.runner.run import Tally, run
+from quintet.runner.run import run
 from quintet.runner.store import DiskStore, NoStore, Store
 
 

@@ -14,8 +14,9 @@ from quintet.core.metric import Composite, Metric, Row
 from quintet.core.result import notes_of
 from quintet.core.score import Score, Span
 from quintet.errors import InputError, MissingField
+from quintet.runner.desk import Tally
 from quintet.runner.plan import Column, chunks
-from quintet.runner.run import Tally, run
+from quintet.runner.run import run
 from quintet.runner.store import SCHEMA, DiskStore, NoStore
 
 CALLS: list[list[str]] = []
