@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from quintet.stats.words import WordAgreement
 
 
-def load(name: str, **parameters: Any) -> Metric:
+def load(name: str, **parameters: object) -> Metric:
     """A metric by its name in `quintet metrics`; parameters as keywords or after a colon.
 
     A name that other tools have for a dimension (`faithfulness`, `context_recall`) gives the metric that answers it.
@@ -52,7 +52,7 @@ def load(name: str, **parameters: Any) -> Metric:
     return build(metrics, name, **parameters)
 
 
-def metric(name: str, **parameters: Any) -> Metric:
+def metric(name: str, **parameters: object) -> Metric:
     """`load` under the name of what it gives.
 
     >>> [score.value for score in quintet.metric("distinct-1").score([quintet.Example("a b")])[0].values()]

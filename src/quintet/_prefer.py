@@ -7,12 +7,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from quintet import _api as api
-from quintet.core.plain import Cells, JsonObject
+from quintet.core.metric import Metric
+from quintet.core.options import Columns
+from quintet.core.plain import Cells, Foreign, JsonObject
 from quintet.core.result import Result
 from quintet.errors import InputError, UnknownName
 from quintet.io.columns import parse_columns
@@ -73,8 +74,8 @@ def prefer(
     task: str | None = None,
     names: Sequence[str] | None = None,
     dims: Sequence[str] | str | None = None,
-    metrics: Sequence[Any] | str | None = None,
-    columns: Any = None,
+    metrics: Sequence[str | Metric] | str | None = None,
+    columns: Columns = None,
     labels: str | None = None,
     model: str | None = None,
     fast: bool = False,
@@ -163,10 +164,10 @@ def _choice(value: object, pair: tuple[str, str], where: str) -> int:
 
 
 def _tables(
-    systems: Sequence[Any],
+    systems: Sequence[Foreign],
     names: Sequence[str] | None,
     task: str | None,
-    columns: Any,
+    columns: Columns,
     options: Cells,
     read: list[str],
 ) -> dict[str, Table]:
@@ -210,7 +211,7 @@ def _of_one_file(result: Result) -> dict[str, Table]:
     return dict(found)
 
 
-def _pair(data: Any, columns: Any) -> tuple[JsonObject, JsonObject, tuple[str, str]] | None:
+def _pair(data: object, columns: Columns) -> tuple[JsonObject, JsonObject, tuple[str, str]] | None:
     """The columns of the two outputs; where they are whole conversations, the reply and what stands before it."""
     settled = {field: list(found) for field, found in parse_columns(columns).items()}
     if isinstance(data, Result):

@@ -25,8 +25,8 @@ from quintet.core.sessions import Sessions
 from quintet.errors import InputError, UnknownName
 from quintet.io.remote import is_url
 from quintet.metrics.baselines.corpus import CorpusTally
+from quintet.runner.desk import Tally
 from quintet.runner.plan import Plan
-from quintet.runner.run import Tally
 from quintet.stats.significance import mean_interval
 
 if TYPE_CHECKING:

@@ -25,6 +25,7 @@ from quintet.core.evidence import shorten as shorten
 from quintet.core.evidence import visible
 from quintet.core.evidence import weakest as weakest
 from quintet.core.item import Scored
+from quintet.core.plain import Foreign
 from quintet.core.result import Column
 from quintet.core.score import Score, Span
 from quintet.core.sessions import Session, SessionScore
@@ -40,7 +41,7 @@ _GAP, _ROOM, _LONG, _NUMBER = 3, 30, 18, 6
 class _Console(Console):
     """Names of files and columns, and what servers say, cannot drive the terminal either."""
 
-    def print(self, *objects: object, **how: Any) -> None:
+    def print(self, *objects: object, **how: Foreign) -> None:
         super().print(*(visible(masked(each)) if isinstance(each, str) else each for each in objects), **how)
 
 

@@ -6,12 +6,13 @@ import math
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 from quintet import _api as api
 from quintet.core.evidence import weakest
+from quintet.core.metric import Metric
 from quintet.core.options import Columns, Options
-from quintet.core.plain import Cells, JsonObject
+from quintet.core.plain import Cells, Foreign, JsonObject
 from quintet.core.result import Result, row_layout
 from quintet.core.score import Score
 from quintet.errors import InputError, UnknownName
@@ -20,10 +21,22 @@ _one_at_a_time = threading.Lock()
 """MLflow and Inspect ask from many threads; passes over texts are shared and dropped between runs."""
 
 
+class Choice(TypedDict, total=False):
+    """What may be given beside the task; as in `core.options`."""
+
+    dims: Sequence[str] | str | None
+    metrics: Sequence[str | Metric] | str | None
+    columns: Columns
+    model: str | None
+    fast: bool
+    skip_bad: bool
+    cache: bool | str
+
+
 class Chosen(Options):
     """Used from many threads."""
 
-    def score(self, data: Any) -> Result:
+    def score(self, data: Foreign) -> Result:
         with _one_at_a_time:
             return api.score_with(self, data)
 
@@ -32,7 +45,7 @@ def choose(
     task: str | None = None,
     *,
     dims: Sequence[str] | str | None = None,
-    metrics: Sequence[str] | str | None = None,
+    metrics: Sequence[str | Metric] | str | None = None,
     columns: Mapping[str, str] | str | None = None,
     model: str | None = None,
     fast: bool = False,
@@ -44,12 +57,13 @@ def choose(
     return Chosen(task, dims, metrics, columns, model, fast=fast, skip_bad=skip_bad, cache=cache)
 
 
-def choose_for_rows(task: str | None = None, *, columns: Columns = None, **options: Any) -> Chosen:
+def choose_for_rows(task: str | None = None, **options: Unpack[Choice]) -> Chosen:
     """For rows made by `row_of`: their output is settled, even where the tool's rows have an answer of their own."""
     from quintet.io.columns import parse_columns
 
-    settled: Any = {**parse_columns(columns), "output": ("output",)}
-    return choose(task, columns=settled, **options)
+    settled: Any = {**parse_columns(options.get("columns")), "output": ("output",)}
+    options["columns"] = settled
+    return choose(task, **options)
 
 
 Turns = Literal["mean", "worst", "end"]
@@ -112,12 +126,15 @@ class OneScore:
         return f"turn {at + 1}: {said}" if said and len(scores) > 1 else said
 
 
-def choose_one(name: str, task: str | None = None, *, turns: Turns = "mean", **options: Any) -> OneScore:
+def choose_one(name: str, task: str | None = None, *, turns: Turns = "mean", **options: Unpack[Choice]) -> OneScore:
     """`name`: a dimension of `task`; without one, a metric, or a name that other tools have for one."""
     if turns not in ("mean", "worst", "end"):
         raise UnknownName("choice of turns", turns, ("mean", "worst", "end"))
-    what = {"dims": [name]} if task is not None else {"metrics": [name]}
-    return OneScore(name, choose(task, **{**what, **options}), turns)
+    if task is not None:
+        options.setdefault("dims", [name])
+    else:
+        options.setdefault("metrics", [name])
+    return OneScore(name, choose(task, **options), turns)
 
 
 def score_columns(result: Result, given: Sequence[str]) -> dict[str, list[float | None]]:
@@ -126,7 +143,7 @@ def score_columns(result: Result, given: Sequence[str]) -> dict[str, list[float 
     return {names[c]: [None if v != v else v for v in result[c]] for c in result.columns}
 
 
-def row_of(output: str, **given: Any) -> JsonObject:
+def row_of(output: str, **given: Foreign) -> JsonObject:
     """One row: the output, and what stands beside it; a mapping is opened, anything else keeps its name."""
     row: JsonObject = {}
     for name, value in given.items():

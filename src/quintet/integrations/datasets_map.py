@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Unpack
 
 from quintet.core.plain import Cells
-from quintet.integrations.chosen import Chosen, choose, score_columns
+from quintet.integrations.chosen import Choice, Chosen, choose, score_columns
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,6 @@ class BatchScorer:
         return score_columns(self.chosen.score(columns), list(columns))
 
 
-def scorer(task: str | None = None, **options: Any) -> BatchScorer:
+def scorer(task: str | None = None, **options: Unpack[Choice]) -> BatchScorer:
     """Options: dims, metrics, columns, model, skip_bad, cache. Name `dims` so that every batch gives the same ones."""
     return BatchScorer(choose(task, **options))

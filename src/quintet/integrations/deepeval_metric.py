@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from functools import cache
-from typing import Any
+from typing import Any, Unpack
 
-from quintet.core.plain import JsonObject
+from quintet.core.plain import Foreign, JsonObject
 from quintet.errors import InputError, MissingExtra, MissingField
-from quintet.integrations.chosen import Found, OneScore, choose_one
+from quintet.integrations.chosen import Choice, Found, OneScore, choose_one
 
 FIELDS = ("input", "actual_output", "expected_output", "context", "retrieval_context")
 
 
-def metric(name: str, task: str | None = None, *, threshold: float | None = 0.5, **options: Any) -> Any:
+def metric(name: str, task: str | None = None, *, threshold: float | None = 0.5, **options: Unpack[Choice]) -> Foreign:
     """One dimension of a task, or one metric, for LLMTestCase.
 
     A test case is read as a row of its fields: `input` is the question, `retrieval_context` (else `context`) the
@@ -24,13 +24,15 @@ def metric(name: str, task: str | None = None, *, threshold: float | None = 0.5,
     return _classes()[0](choose_one(name, task, **options), threshold)
 
 
-def conversation_metric(name: str, *, threshold: float | None = 0.5, turns: Any = "mean", **options: Any) -> Any:
+def conversation_metric(
+    name: str, *, threshold: float | None = 0.5, turns: Foreign = "mean", **options: Unpack[Choice]
+) -> Foreign:
     """A dimension of `--task conversation` for ConversationalTestCase: the mean of its turns, the worst or the end."""
     return _classes()[1](choose_one(name, "conversation", turns=turns, **options), threshold)
 
 
 @cache
-def _classes() -> tuple[Any, Any]:
+def _classes() -> tuple[Any, Foreign]:
     try:
         from deepeval.errors import MissingTestCaseParamsError
         from deepeval.metrics import BaseConversationalMetric, BaseMetric
@@ -44,7 +46,7 @@ def _classes() -> tuple[Any, Any]:
             self.include_reason, self.evaluation_model = True, "quintet"
             self._holds = True
 
-        def measure(self, test_case: Any, *_: Any, **__: Any) -> float | None:
+        def measure(self, test_case: Foreign, *_: Foreign, **__: Foreign) -> float | None:
             try:
                 found: Found = self.one(_row(test_case))
             except (InputError, MissingField) as error:
@@ -57,7 +59,7 @@ def _classes() -> tuple[Any, Any]:
             self.is_successful()
             return self.score
 
-        async def a_measure(self, test_case: Any, *_: Any, **__: Any) -> float | None:
+        async def a_measure(self, test_case: Foreign, *_: Foreign, **__: Foreign) -> float | None:
             # Scoring is work for a core, not for the event loop.
             return await asyncio.to_thread(self.measure, test_case)
 
@@ -78,13 +80,13 @@ def _classes() -> tuple[Any, Any]:
     return QuintetMetric, QuintetConversationMetric
 
 
-def _row(case: Any) -> JsonObject:
+def _row(case: Foreign) -> JsonObject:
     if getattr(case, "turns", None) is not None:
         return {"turns": [{"role": turn.role, "content": turn.content} for turn in case.turns]}
     given = {name: getattr(case, name, None) for name in FIELDS}
     return {name: _texts(value) for name, value in given.items() if value is not None}
 
 
-def _texts(value: Any) -> Any:
+def _texts(value: Foreign) -> Foreign:
     """A context that carries where it comes from is its text."""
     return [getattr(one, "context", one) for one in value] if isinstance(value, list) else value

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 from quintet._version import __version__
-from quintet.core.plain import Cells, JsonObject
+from quintet.core.plain import Cells, Foreign, JsonObject
 from quintet.errors import MissingExtra
-from quintet.integrations.chosen import Chosen, choose
+from quintet.integrations.chosen import Choice, Chosen, choose
 
 TEXTS = ("sources", "contexts")
 LISTS = ("references", "histories")
@@ -21,13 +21,13 @@ class QuintetMetric:
     chosen: Chosen
 
     def compute(
-        self, *, predictions: Sequence[str], references: Sequence[Any] | None = None, **beside: Any
+        self, *, predictions: Sequence[str], references: Sequence[Any] | None = None, **beside: Foreign
     ) -> JsonObject:
         """Mean, scores and signature by dimension; beside the references: sources, contexts, histories."""
         return compute(self.chosen, predictions, {"references": references, **beside})
 
 
-def load(task: str | None = None, **options: Any) -> QuintetMetric:
+def load(task: str | None = None, **options: Unpack[Choice]) -> QuintetMetric:
     """Options: dims, metrics, model, skip_bad, cache."""
     return QuintetMetric(choose(task, **options))
 
@@ -48,7 +48,9 @@ def compute(chosen: Chosen, predictions: Sequence[str], beside: Cells) -> JsonOb
     return found
 
 
-def as_evaluation_module(task: str | None = None, *, inputs: Sequence[str] = ("references",), **options: Any) -> Any:
+def as_evaluation_module(
+    task: str | None = None, *, inputs: Sequence[str] = ("references",), **options: Unpack[Choice]
+) -> Foreign:
     """A real `evaluate.Metric` with add, add_batch and compute; `inputs` names what is handed in beside predictions."""
     try:
         import datasets
@@ -63,13 +65,13 @@ def as_evaluation_module(task: str | None = None, *, inputs: Sequence[str] = ("r
     }
 
     class EvaluationModule(evaluate.Metric):
-        def _info(self) -> Any:
+        def _info(self) -> Foreign:
             about = f"quintet {__version__}: {task or ', '.join(map(str, chosen.metrics or ()))}"
             return evaluate.MetricInfo(
                 description=about, citation="", inputs_description="", features=datasets.Features(features)
             )
 
-        def _compute(self, predictions: Sequence[str], **beside: Any) -> JsonObject:
+        def _compute(self, predictions: Sequence[str], **beside: Foreign) -> JsonObject:
             return compute(chosen, predictions, beside)
 
     return EvaluationModule(module_name=f"quintet-{task or 'metrics'}")

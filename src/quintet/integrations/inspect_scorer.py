@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Unpack
 
 from quintet.core.evidence import weakest
-from quintet.core.plain import JsonObject
+from quintet.core.plain import Foreign, JsonObject
 from quintet.core.result import Result
 from quintet.errors import MissingExtra
-from quintet.integrations.chosen import choose_for_rows, row_of
+from quintet.integrations.chosen import Choice, choose_for_rows, row_of
 
 
-def quintet_scorer(task: str | None = None, **options: Any) -> Any:
+def quintet_scorer(task: str | None = None, **options: Unpack[Choice]) -> Foreign:
     """The model's completion is the output, the sample's input its source, the target its references.
 
     What stands in the sample's metadata under the name of a field (source, context, history, references) comes first.
@@ -22,11 +22,12 @@ def quintet_scorer(task: str | None = None, **options: Any) -> Any:
         from inspect_ai.scorer import Score, mean, scorer, stderr
     except ImportError:
         raise MissingExtra("inspect-ai", "inspect", "a scorer for Inspect") from None
-    chosen = choose_for_rows(task, **{"skip_bad": True, **options})
+    options.setdefault("skip_bad", True)
+    chosen = choose_for_rows(task, **options)
 
     @scorer(metrics={"*": [mean(), stderr()]}, name="quintet")
-    def make() -> Any:
-        async def score(state: Any, target: Any) -> Any:
+    def make() -> Foreign:
+        async def score(state: Foreign, target: Foreign) -> Foreign:
             row = row_of(state.output.completion, **sample_fields(state, target))
             # Scoring is work for a core, not for the event loop.
             result = await asyncio.to_thread(chosen.score, [row])
@@ -37,7 +38,7 @@ def quintet_scorer(task: str | None = None, **options: Any) -> Any:
     return make()
 
 
-def sample_fields(state: Any, target: Any) -> JsonObject:
+def sample_fields(state: Foreign, target: Foreign) -> JsonObject:
     references = [text for text in target if text]
     found = {"source": state.input_text, **({"references": references} if references else {})}
     given = state.metadata or {}

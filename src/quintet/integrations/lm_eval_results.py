@@ -12,23 +12,25 @@ and in the YAML
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Unpack
 
 from quintet.core.plain import Cells
-from quintet.integrations.chosen import choose
+from quintet.integrations.chosen import Choice, choose
+from quintet.io.columns import parse_columns
 
 OUTPUT = "model_output"
 
 
-def results(
-    task: str | None = None, *, columns: Mapping[str, str] | None = None, **options: Any
-) -> Callable[[Cells, Sequence[Any]], dict[str, float]]:
+def results(task: str | None = None, **options: Unpack[Choice]) -> Callable[[Cells, Sequence[Any]], dict[str, float]]:
     """A function of a document and the model's outputs. The document's own columns are read as those of a file.
 
     What has no score is left out of the mean. Options: dims, metrics, model, fast, cache.
     """
-    chosen = choose(task, columns={**(columns or {}), "output": OUTPUT}, **{"skip_bad": True, **options})
+    settled: Any = {**parse_columns(options.get("columns")), "output": (OUTPUT,)}
+    options["columns"] = settled
+    options.setdefault("skip_bad", True)
+    chosen = choose(task, **options)
 
     def process(doc: Cells, outputs: Sequence[object]) -> dict[str, float]:
         first = outputs[0] if outputs else ""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Unpack
 
 from quintet.core.evidence import weakest
-from quintet.core.plain import JsonObject
+from quintet.core.plain import Foreign, JsonObject
 from quintet.core.result import Result
 from quintet.core.score import Score
 from quintet.errors import MissingExtra
-from quintet.integrations.chosen import choose_for_rows, row_of
+from quintet.integrations.chosen import Choice, choose_for_rows, row_of
 
 _ODD = re.compile(r"[^\w\-./ ]")
 
@@ -38,7 +38,7 @@ def log_result(result: Result, prefix: str = "quintet/", *, rows: bool = True) -
         mlflow.log_dict({"rows": result.to_dicts()}, "quintet/rows.json")
 
 
-def scorer(task: str | None = None, *, name: str = "quintet", **options: Any) -> Any:
+def scorer(task: str | None = None, *, name: str = "quintet", **options: Unpack[Choice]) -> Foreign:
     """For `mlflow.genai.evaluate(data, scorers=[scorer("fact")])`.
 
     `outputs` is the text; source, context and history are looked for in `inputs`, references in `expectations`, by the
@@ -48,7 +48,8 @@ def scorer(task: str | None = None, *, name: str = "quintet", **options: Any) ->
     from mlflow.entities import Feedback
     from mlflow.genai.scorers import scorer as decorate
 
-    chosen = choose_for_rows(task, **{"skip_bad": True, **options})
+    options.setdefault("skip_bad", True)
+    chosen = choose_for_rows(task, **options)
 
     def judge(inputs: object = None, outputs: object = None, expectations: object = None) -> list[object]:
         row = row_of(_text(outputs), inputs=inputs, references=expectations)
@@ -82,7 +83,7 @@ def _text(outputs: object) -> str:
     return outputs if isinstance(outputs, str) else "" if outputs is None else str(outputs)
 
 
-def _mlflow() -> Any:
+def _mlflow() -> Foreign:
     try:
         import mlflow
     except ImportError:

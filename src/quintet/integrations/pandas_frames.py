@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 
+from quintet.core.plain import Foreign
 from quintet.integrations.frames import Accessor
 
 
 @pd.api.extensions.register_dataframe_accessor("quintet")
 class PandasAccessor(Accessor):
-    def _with(self, columns: Mapping[str, Sequence[float | None]]) -> Any:
+    def _with(self, columns: Mapping[str, Sequence[float | None]]) -> Foreign:
         # By place, whatever the index: labels may repeat.
         return self._frame.assign(**{name: pd.array(values, dtype="float64") for name, values in _plain(columns)})
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from quintet.core.plain import Cells
+from quintet.core.plain import Cells, Foreign
 
 if TYPE_CHECKING:
     from quintet.core.score import Score
@@ -36,19 +36,19 @@ class Quality:
     task: str | None = None
     model: str | None = None
 
-    def score(self, output: str, *dimensions: str, task: str | None = None, **fields: Any) -> dict[str, float]:
+    def score(self, output: str, *dimensions: str, task: str | None = None, **fields: Foreign) -> dict[str, float]:
         """The scores of one text by dimension; fields: source, context, references, history."""
         found, _ = _scored(output, fields, dimensions, task or self.task, self.model)
         return {name: score.value for name, score in found.items()}
 
-    def assert_quality(self, output: str, *, task: str | None = None, **given: Any) -> None:
+    def assert_quality(self, output: str, *, task: str | None = None, **given: Foreign) -> None:
         __tracebackhide__ = True
         assert_quality(output, **{"task": task or self.task, "model": self.model, **given})
 
     __call__ = assert_quality
 
 
-def assert_quality(output: str, *, task: str | None = None, model: str | None = None, **given: Any) -> None:
+def assert_quality(output: str, *, task: str | None = None, model: str | None = None, **given: Foreign) -> None:
     """Fails unless every named dimension reaches its number.
 
     Keywords are the fields of an example (source, context, references, history) and limits (consistency=0.3); a
@@ -95,7 +95,7 @@ def _scored(
     return {n: row[d] for n, d in names.items()}, {n: result.signatures[d] for n, d in names.items()}
 
 
-def _example(output: str, fields: Cells) -> Any:
+def _example(output: str, fields: Cells) -> Foreign:
     from quintet.core.example import Example
     from quintet.errors import InputError
 

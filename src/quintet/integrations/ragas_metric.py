@@ -5,26 +5,27 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, Unpack
 
+from quintet.core.plain import Foreign
 from quintet.errors import MissingExtra
-from quintet.integrations.chosen import choose_one
+from quintet.integrations.chosen import Choice, choose_one
 
 COLUMNS = ("user_input", "retrieved_contexts", "reference_contexts", "reference")
 
 
-def metric(name: str, task: str | None = None, **options: Any) -> Any:
+def metric(name: str, task: str | None = None, **options: Unpack[Choice]) -> Foreign:
     """One dimension of a task, or one metric, for SingleTurnSample. Options: columns, model, fast, cache."""
     return _classes()[0](name=name, one=choose_one(name, task, **options))
 
 
-def conversation_metric(name: str, *, turns: Any = "mean", **options: Any) -> Any:
+def conversation_metric(name: str, *, turns: Foreign = "mean", **options: Unpack[Choice]) -> Foreign:
     """A dimension of `--task conversation` for MultiTurnSample: the mean of its turns, the worst or the end."""
     return _classes()[1](name=name, one=choose_one(name, "conversation", turns=turns, **options))
 
 
 @cache
-def _classes() -> tuple[Any, Any]:
+def _classes() -> tuple[Any, Foreign]:
     try:
         from ragas.metrics.base import MetricType, MultiTurnMetric, SingleTurnMetric
     except ImportError:
@@ -32,30 +33,30 @@ def _classes() -> tuple[Any, Any]:
     single = {"response", *(f"{name}:optional" for name in COLUMNS)}
 
     class Scored:
-        one: Any
+        one: Foreign
 
-        def init(self, run_config: Any) -> None:
+        def init(self, run_config: Foreign) -> None:
             """There is no language model to set up."""
 
-        async def _scored(self, sample: Any) -> float:
+        async def _scored(self, sample: Foreign) -> float:
             # Scoring is work for a core, not for the event loop.
             found = await asyncio.to_thread(self.one, sample.model_dump(exclude_none=True))
             return float(found.value)
 
     @dataclass
     class QuintetMetric(Scored, SingleTurnMetric):
-        one: Any = None
-        _required_columns: Any = field(default_factory=lambda: {MetricType.SINGLE_TURN: single})
+        one: Foreign = None
+        _required_columns: Foreign = field(default_factory=lambda: {MetricType.SINGLE_TURN: single})
 
-        async def _single_turn_ascore(self, sample: Any, callbacks: Any) -> float:
+        async def _single_turn_ascore(self, sample: Foreign, callbacks: Foreign) -> float:
             return await self._scored(sample)
 
     @dataclass
     class QuintetConversationMetric(Scored, MultiTurnMetric):
-        one: Any = None
-        _required_columns: Any = field(default_factory=lambda: {MetricType.MULTI_TURN: {"user_input"}})
+        one: Foreign = None
+        _required_columns: Foreign = field(default_factory=lambda: {MetricType.MULTI_TURN: {"user_input"}})
 
-        async def _multi_turn_ascore(self, sample: Any, callbacks: Any) -> float:
+        async def _multi_turn_ascore(self, sample: Foreign, callbacks: Foreign) -> float:
             return await self._scored(sample)
 
     return QuintetMetric, QuintetConversationMetric

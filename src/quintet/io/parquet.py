@@ -16,8 +16,9 @@ import tempfile
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
+from quintet.core.plain import Foreign
 from quintet.errors import InputError
 from quintet.io.bounds import Bound
 from quintet.io.records import BadRow, Position, Record, RowItem
@@ -57,7 +58,7 @@ class ParquetRows:
 
     def __init__(self, stream: io.BufferedReader, name: str, skip_bad: bool = False) -> None:
         self._name, self._skip_bad = name, skip_bad
-        file: Any = stream
+        file: Foreign = stream
         if not isinstance(stream.raw, io.FileIO) or not stream.seekable():
             file = tempfile.TemporaryFile()  # noqa: SIM115 (the reader holds it)
             shutil.copyfileobj(stream, file)
@@ -83,7 +84,7 @@ class ParquetRows:
 class _Child:
     """The process that reads the file, and what comes out of it."""
 
-    def __init__(self, file: Any, name: str) -> None:
+    def __init__(self, file: Foreign, name: str) -> None:
         from arro3.io import read_ipc_stream
 
         self._name, self._most = name, MEMORY.limit
@@ -95,7 +96,7 @@ class _Child:
             [sys.executable, "-I", "-c", _CHILD, str(place), str(self._most)],
             stdin=file, stdout=subprocess.PIPE, stderr=self._said,
         )  # fmt: skip
-        stream: Any = self._process.stdout
+        stream: Foreign = self._process.stdout
         try:
             with _told(f"{name}: cannot be read as Parquet"):
                 self.reader = read_ipc_stream(stream)
@@ -131,7 +132,7 @@ class _Child:
 
 
 def arrow_rows(
-    reader: Any, name: str, skip_bad: bool = False, check: Callable[[str], None] | None = None
+    reader: Foreign, name: str, skip_bad: bool = False, check: Callable[[str], None] | None = None
 ) -> Iterator[RowItem]:
     """Rows of an arro3 RecordBatchReader as plain Python values. At its end, `check` says whether that was all."""
     row = 0
@@ -166,7 +167,7 @@ def arrow_rows(
             yield BadRow(position, reason, values=values)
 
 
-def _cells(column: Any) -> tuple[list[object], frozenset[int]]:
+def _cells(column: Foreign) -> tuple[list[object], frozenset[int]]:
     """The values of a column, and where they are none: a date of the year 20000 is only told in words."""
     try:
         return column.to_pylist(), frozenset()

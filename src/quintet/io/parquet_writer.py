@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, BinaryIO
 
-from quintet.core.plain import Cells
+from quintet.core.plain import Cells, Foreign
 from quintet.io.cells import cell_text, without_surrogates, writable_names
 
 BATCH_ROWS = 1024
@@ -72,17 +72,17 @@ def write_parquet_rows(rows: Iterable[Cells], columns: Sequence[str], types: Col
 
 
 class _BatchMaker:
-    def __init__(self, schema: Any, columns: Sequence[str], kinds: Sequence[str], arrow: Cells) -> None:
+    def __init__(self, schema: Foreign, columns: Sequence[str], kinds: Sequence[str], arrow: Cells) -> None:
         self._schema, self._columns, self._kinds, self._arrow = schema, columns, kinds, arrow
         self.replaced = 0
 
-    def batch(self, rows: Sequence[Cells]) -> Any:
+    def batch(self, rows: Sequence[Cells]) -> Foreign:
         from arro3.core import RecordBatch
 
         arrays = [self._array([row.get(c) for row in rows], k) for c, k in zip(self._columns, self._kinds, strict=True)]
         return RecordBatch.from_arrays(arrays, schema=self._schema)
 
-    def _array(self, values: list[Any], kind: str) -> Any:
+    def _array(self, values: list[Any], kind: str) -> Foreign:
         from arro3.core import Array, DataType, list_array
 
         if kind == "texts":

@@ -9,6 +9,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+from quintet.core.plain import Foreign
 from quintet.errors import InputError, MissingExtra, shortened
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]+://")
@@ -18,7 +19,7 @@ def is_url(path: object) -> bool:
     return isinstance(path, str) and _URL.match(path) is not None
 
 
-def open_url(path: str) -> Any:
+def open_url(path: str) -> Foreign:
     """A stream of the bytes there."""
     system, inner = _system(path)
     try:
@@ -32,7 +33,7 @@ class Folder:
 
     def __init__(self, place: str) -> None:
         self.place = place
-        self._system: Any = None  # a store's; here none is needed
+        self._system: Foreign = None  # a store's; here none is needed
         self._inner = place
         if is_url(place):
             self._system, self._inner = _system(place)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
 
 from quintet.core.example import Example
-from quintet.core.plain import Cells
+from quintet.core.plain import Cells, Foreign
 from quintet.errors import InputError, UnknownName
 from quintet.io.columns import FIELDS
 from quintet.io.records import Position, Record, RowItem, Table
@@ -23,7 +22,7 @@ _PLURALS = {
 }  # fmt: skip
 
 
-def rows_from_python(data: Any, /, **fields: object) -> Table:
+def rows_from_python(data: Foreign, /, **fields: object) -> Table:
     """A Table of `data`: a list of dicts, a dict of lists, a list of Examples, a list of outputs, a data frame.
 
     With `fields`, `data` is the list of outputs and each field a list beside it: `rows_from_python(outputs,
@@ -93,7 +92,7 @@ def _iterable(data: Iterable[object]) -> Table:
     return Table("data", _records(together))
 
 
-def _pandas(data: Any) -> Table:
+def _pandas(data: Foreign) -> Table:
     if not hasattr(data, "columns"):  # a Series is a list of outputs
         return rows_from_python(data.tolist())
     names = _distinct([str(name) for name in data.columns])
@@ -102,7 +101,7 @@ def _pandas(data: Any) -> Table:
     return Table("data frame", _records(rows), names)
 
 
-def _polars(data: Any) -> Table:
+def _polars(data: Foreign) -> Table:
     if hasattr(data, "collect"):
         raise InputError("a polars LazyFrame has no rows yet", todo="call .collect() on it")
     if not hasattr(data, "iter_rows"):
@@ -110,13 +109,13 @@ def _polars(data: Any) -> Table:
     return Table("data frame", _records(data.iter_rows(named=True)), tuple(data.columns))
 
 
-def _hugging_face(data: Any) -> Table:
+def _hugging_face(data: Foreign) -> Table:
     if isinstance(data, Mapping):
         raise InputError(f"a DatasetDict holds splits ({', '.join(data)})", todo="pass one: dataset['test']")
     return Table("data set", _records(data), tuple(data.column_names) if data.column_names else None)
 
 
-def _arrow(data: Any) -> Table:
+def _arrow(data: Foreign) -> Table:
     from arro3.core import RecordBatchReader
 
     from quintet.io.parquet import arrow_rows

@@ -11,8 +11,9 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
+from quintet.core.plain import Foreign
 from quintet.errors import InputError
 from quintet.io.bounds import RATIO, RATIO_FROM, ROW, UNPACKED
 from quintet.io.remote import is_url, open_url
@@ -44,7 +45,7 @@ def open_bytes(path: str | os.PathLike[str]) -> io.BufferedReader:
     if is_url(path):
         return _unpacked(_buffered(open_url(str(path))), name)
     try:
-        raw: Any = sys.stdin.buffer if str(path) == STDIN else open(path, "rb")  # noqa: SIM115
+        raw: Foreign = sys.stdin.buffer if str(path) == STDIN else open(path, "rb")  # noqa: SIM115
     except FileNotFoundError:
         raise InputError("no such file", name, _similar_file(Path(path))) from None
     except IsADirectoryError:
@@ -64,7 +65,7 @@ def _unpacked(stream: io.BufferedReader, name: str) -> io.BufferedReader:
     return stream
 
 
-def _buffered(stream: Any, keep: bool = False) -> io.BufferedReader:
+def _buffered(stream: Foreign, keep: bool = False) -> io.BufferedReader:
     return cast(io.BufferedReader, io.BufferedReader(_Arriving(stream, keep), READ_SIZE))
 
 
@@ -165,7 +166,7 @@ class _Counted:
         self.bytes += len(found)
         return found
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Foreign:
         return getattr(self._stream, name)
 
 
@@ -173,14 +174,14 @@ class _Arriving(io.RawIOBase):
     """What comes in pieces, such as a pipe. The first reading waits until a whole line is there (or the buffer full, or
     all has come), since format, separator and byte order mark are told by it; later ones take what there is."""
 
-    def __init__(self, stream: Any, keep: bool = False) -> None:
+    def __init__(self, stream: Foreign, keep: bool = False) -> None:
         self._stream, self._keep, self._begun = stream, keep, False
         self._read = getattr(stream, "read1", stream.read)
 
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
+    def readinto(self, buffer: Foreign) -> int:
         view = memoryview(buffer).cast("B")
         filled = 0
         while filled < len(view):

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, TypeGuard
 
+from quintet.core.plain import Cells
 from quintet.errors import InputError
 
 # Where a cell is an object (MLflow, chat logs, retrieved documents), the keys that hold its text, by field.
@@ -37,7 +38,7 @@ CALL_ARGUMENTS = ("arguments", "args", "input", "input_parameters", "parameters"
 """What tools call the arguments of a call."""
 
 
-def value_at(row: Mapping[str, Any], column: str) -> Any:
+def value_at(row: Cells, column: str) -> Any:
     """A cell as plain Python data; a path looks inside it: `vars.question`, `choices.*.text`, `messages:reply`."""
     if column in row:
         return plain(row[column])
@@ -114,7 +115,7 @@ def part_of(messages: Sequence[Any], part: str) -> Any:
     return [text for m in before if speaker(m) in ("user", "assistant") and (text := message_text(m))]
 
 
-def message_text(message: Mapping[str, Any]) -> str | None:
+def message_text(message: Cells) -> str | None:
     """What a message says in words; pictures, sound and calls of tools have none."""
     content = plain(next((message[key] for key in _TURN_KEYS if message.get(key) is not None), None))
     if isinstance(content, (list, tuple)):
@@ -224,7 +225,7 @@ def _turn(value: object, where: str) -> str | None:
     return whole_text(value, "history", where)
 
 
-def _from_object(value: Mapping[str, Any], field: str, where: str) -> Any:
+def _from_object(value: Cells, field: str, where: str) -> Any:
     known = _TEXT_KEYS.get(field, _SOURCE_KEYS)
     key = next((key for key in known if plain(value.get(key)) is not None), None)
     if field == "source" and key is None and value and set(value) <= _QUESTION_KEYS:
@@ -239,7 +240,7 @@ def _from_object(value: Mapping[str, Any], field: str, where: str) -> Any:
     return value[key]
 
 
-def _keys(value: Mapping[str, Any]) -> str:
+def _keys(value: Cells) -> str:
     return f"keys {', '.join(map(repr, list(value)[:5]))}" if value else "no keys"
 
 

@@ -9,9 +9,9 @@ import warnings
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-from quintet.core.plain import Cells
+from quintet.core.plain import Cells, Foreign
 from quintet.errors import InputError, shortened
 from quintet.io.bounds import RATIO, RATIO_FROM, UNPACKED, Bound
 from quintet.io.cells import REPLACEMENT, cell_text, writable_names
@@ -77,7 +77,7 @@ class SheetRows:
                 yield Record(Position(number, self._name), dict(zip(self.columns, values, strict=True)))
 
 
-def _value(cell: object) -> Any:
+def _value(cell: object) -> Foreign:
     return cell.isoformat() if isinstance(cell, datetime.date | datetime.time) else cell
 
 
@@ -105,7 +105,7 @@ def write_sheet(rows: Iterable[Cells], columns: Sequence[str], stream: BinaryIO)
     sheet = book.create_sheet("quintet")
     replaced = cut = 0
 
-    def cell(value: object) -> Any:
+    def cell(value: object) -> Foreign:
         nonlocal replaced, cut
         if isinstance(value, bool | int | float) or value is None:
             return value if not isinstance(value, int) or abs(value) < 2**53 else str(value)

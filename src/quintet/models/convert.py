@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from quintet.core.plain import Cells
+from quintet.core.plain import Cells, Foreign
 from quintet.errors import MissingExtra, ModelError
 from quintet.models.concepts import SPECIAL, Concepts, gather
 from quintet.models.open import PICKLES, revision_of, snapshot
@@ -186,7 +186,7 @@ def pooled_head(tensors: Tensors) -> PooledHead | None:
     return PooledHead(out, kind, sizes)
 
 
-def _encoder_config(tensors: Tensors, kind: str, home: Path, source: Path) -> Any:
+def _encoder_config(tensors: Tensors, kind: str, home: Path, source: Path) -> Foreign:
     path = home / "config.json"
     if not path.is_file():
         todo = f"give the folder of the {kind} model it was tuned from with --base"
@@ -219,7 +219,7 @@ def _write_vocabulary(found: PooledHead, home: Path, source: Path, out: Path) ->
 
 
 def _write_folder(
-    tensors: Tensors, config: Any, home: Path, out: Path, description: str = "", concepts: Concepts | None = None
+    tensors: Tensors, config: Foreign, home: Path, out: Path, description: str = "", concepts: Concepts | None = None
 ) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent) as scratch:
@@ -362,7 +362,7 @@ def _configuration(home: Path, named: Tensors, source: Path) -> tuple[Any, str]:
     return config, architecture
 
 
-def _fit(named: Tensors, config: Any, architecture: str, source: Path) -> tuple[Tensors, tuple[str, ...]]:
+def _fit(named: Tensors, config: Foreign, architecture: str, source: Path) -> tuple[Tensors, tuple[str, ...]]:
     """The tensors the architecture has a place for; those it needs and the file lacks are an error."""
     with torch.device("meta"):
         model = getattr(transformers, architecture)(config)
@@ -380,7 +380,7 @@ def _fit(named: Tensors, config: Any, architecture: str, source: Path) -> tuple[
     return fitting, tuple(sorted(set(named) - set(expected)))
 
 
-def _write_tokenizer(home: Path, config: Any, made: Path) -> None:
+def _write_tokenizer(home: Path, config: Foreign, made: Path) -> None:
     """tokenizer.json, made from older vocabulary files if need be."""
     if (home / "tokenizer.json").exists():
         shutil.copyfile(home / "tokenizer.json", made / "tokenizer.json")

@@ -9,13 +9,12 @@ import threading
 from collections import OrderedDict
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quintet._checked import whole_number
-from quintet.core.plain import Cells
+from quintet.core.plain import Cells, Foreign
 from quintet.core.stopping import checkpoint
 from quintet.errors import ModelError
 from quintet.models import packed_weights
@@ -317,14 +316,14 @@ class LateSession:
 class Session:
     """An opened graph. Before every pass it asks whether anybody still waits for it."""
 
-    def __init__(self, inner: Any, packed: Sequence[object] = ()) -> None:
+    def __init__(self, inner: Foreign, packed: Sequence[object] = ()) -> None:
         self._inner = inner
         self._packed = packed
         """It reads them where they lie, as long as it lives."""
 
-    def run(self, outputs: Sequence[str], inputs: Cells) -> Any:
+    def run(self, outputs: Sequence[str], inputs: Cells) -> Foreign:
         checkpoint()
         return self._inner.run(outputs, inputs)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Foreign:
         return getattr(self._inner, name)

@@ -16,12 +16,13 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quintet.core.cache import current
+from quintet.core.plain import Foreign
 from quintet.errors import ModelError
 from quintet.models.batching import equal_batches
 from quintet.models.folder import Description
@@ -147,7 +148,7 @@ class OnnxJudge(PairModel):
         """Contexts that did."""
         self._first, self._last = self.subwords.frame
         self._path = folder / description.file
-        self._sessions: dict[tuple[str, ...], Any] = {}
+        self._sessions: dict[tuple[str, ...], Foreign] = {}
         self._lock = threading.RLock()
         self._fresh = [name for names in fresh_names(description.layers) for name in names]
         self._check(description)
@@ -321,7 +322,7 @@ class OnnxJudge(PairModel):
         given = {"ids": ids, "types": np.full(shape, side), "mask": mask, "output_mask": np.zeros(shape, np.int64)}
         return {**given, **as_inputs(self._none if past is None else past)}
 
-    def session(self, outputs: tuple[str, ...]) -> Any:
+    def session(self, outputs: tuple[str, ...]) -> Foreign:
         """Opened when first needed, with what these outputs need: the vocabulary is large and seldom asked for."""
         with self._lock:
             if outputs not in self._sessions:

@@ -90,7 +90,7 @@ def tensors(stream: BinaryIO) -> dict[str, Tensor]:
     return found
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> JsonObject:
+def _unique(pairs: list[tuple[str, object]]) -> JsonObject:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(a for a, b in pairwise(sorted(name for name, _ in pairs)) if a == b)

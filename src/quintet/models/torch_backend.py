@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quintet._checked import whole_number
+from quintet.core.plain import Foreign
 from quintet.errors import MissingExtra, ModelError
 from quintet.models.passes import Layers, embed_layers
 from quintet.models.roles import Long
@@ -41,14 +42,14 @@ OFFSET = frozenset({"roberta", "xlm-roberta", "camembert", "mpnet", "longformer"
 class Loaded:
     """A model with its tokenizer, as every role starts out."""
 
-    model: Any
+    model: Foreign
     subwords: Subwords
     identity: str
     max_tokens: int
     pad: int
 
     @property
-    def config(self) -> Any:
+    def config(self) -> Foreign:
         return self.model.config
 
     @property
@@ -90,7 +91,7 @@ def _pad(subwords: Subwords) -> int:
         return 0
 
 
-def _max_tokens(config: Any) -> int:
+def _max_tokens(config: Foreign) -> int:
     positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None) or LONGEST
     if config.model_type in OFFSET:
         positions -= config.pad_token_id + 1

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from quintet.core.plain import Foreign
 from quintet.errors import ModelError
 from quintet.models.batching import in_batches, once_each
 from quintet.models.passes import padded
@@ -109,7 +109,7 @@ class TorchTokenTagger(TorchPairs):
     def __init__(self, loaded: Loaded) -> None:
         super().__init__(loaded)
         self.labels = ()
-        self._head: Any = getattr(loaded.model, "classifier", None)
+        self._head: Foreign = getattr(loaded.model, "classifier", None)
         if self._head is None:
             raise ModelError(f"{loaded.identity} has no classifier over tokens; it is not a token tagger")
         # The tensors of BERT's two heads have the same names and shapes.

@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
+from quintet.core.plain import Foreign
 from quintet.errors import ModelError
 from quintet.models.batching import in_batches, once_each
 from quintet.models.passes import padded
@@ -136,7 +136,7 @@ ROWS = 2048
 """Tokens of a pass: the weights are laid out for so many, and what lies between two products stays in the cache."""
 
 
-def fits(model: Any) -> bool:
+def fits(model: Foreign) -> bool:
     """Whether this module knows the model: T5, v1.0 or v1.1, on a CPU, in single precision."""
     config = model.config
     return (
@@ -199,7 +199,7 @@ def unit(x: torch.Tensor, epsilon: float) -> torch.Tensor:
 
 
 class FeedForward:
-    def __init__(self, layer: Any, activation: str, kind: torch.dtype = torch.float32) -> None:
+    def __init__(self, layer: Foreign, activation: str, kind: torch.dtype = torch.float32) -> None:
         dense, scale = layer.DenseReluDense, layer.layer_norm.weight
         self._activation = "relu" if activation == "relu" else "gelu"
         gated = hasattr(dense, "wi_0")
@@ -217,7 +217,7 @@ class FeedForward:
 
 
 class EncoderLayer:
-    def __init__(self, block: Any, heads: int, activation: str, kind: torch.dtype) -> None:
+    def __init__(self, block: Foreign, heads: int, activation: str, kind: torch.dtype) -> None:
         attention, norm = block.layer[0].SelfAttention, block.layer[0].layer_norm
         projections = (attention.q.weight, attention.k.weight, attention.v.weight)
         self._project = Product(*projections, scale=norm.weight, kind=kind)
@@ -240,7 +240,7 @@ class EncoderLayer:
 class DecoderLayer:
     """One position that sees itself (a softmax over one is 1: only values count) and the encoder's states."""
 
-    def __init__(self, block: Any, heads: int, activation: str) -> None:
+    def __init__(self, block: Foreign, heads: int, activation: str) -> None:
         own, beside = block.layer[0], block.layer[1]
         self._value = Product(own.SelfAttention.v.weight, scale=own.layer_norm.weight)
         self._own_out = Product(own.SelfAttention.o.weight)
@@ -267,7 +267,7 @@ class FirstStep:
     """Logits of some tokens at the first position of the answer."""
 
     def __init__(
-        self, model: Any, answers: Sequence[int], release: bool = False, kind: torch.dtype = torch.float32
+        self, model: Foreign, answers: Sequence[int], release: bool = False, kind: torch.dtype = torch.float32
     ) -> None:
         """`release`: the model's layers are emptied as they are taken over, so that no weight is held twice."""
         config = model.config
@@ -316,7 +316,7 @@ class FirstStep:
         return self._bias
 
 
-def _emptied(block: Any, release: bool) -> None:
+def _emptied(block: Foreign, release: bool) -> None:
     for name, parameter in block.named_parameters() if release else ():
         if "relative_attention_bias" not in name:
             parameter.data = torch.empty(0)

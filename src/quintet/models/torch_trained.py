@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from quintet.core.plain import Cells
+from quintet.core.plain import Cells, Foreign
 from quintet.errors import InputError, ModelError
 from quintet.models import folder, torch_grade
 from quintet.models.concepts import Concepts
@@ -148,11 +147,11 @@ ACTIVATIONS: Mapping[str, type[nn.Module]] = {
 }
 
 
-def hidden_size(config: Any) -> int:
+def hidden_size(config: Foreign) -> int:
     return int(getattr(config, "hidden_size", 0) or getattr(config, "n_embd", 0) or config.d_model)
 
 
-def run_encoder(encoder: nn.Module, batch: Mapping[str, Tensor]) -> Any:
+def run_encoder(encoder: nn.Module, batch: Mapping[str, Tensor]) -> Foreign:
     """Hidden states; segment numbers only for models that have more than one."""
     given = {"input_ids": batch["input_ids"], "attention_mask": batch["attention_mask"]}
     if getattr(encoder.config, "type_vocab_size", 0) > 1 and "token_type_ids" in batch:
@@ -301,7 +300,7 @@ def open_trained(path: Path, table: Cells, role: str, identity: str) -> TrainedP
     return TrainedPair(loaded, network, labels, table["input"], graph)
 
 
-def _network(shape: Cells, encoder: Any, outputs: int, graph: TopicGraph | Concepts | None) -> torch.nn.Module:
+def _network(shape: Cells, encoder: Foreign, outputs: int, graph: TopicGraph | Concepts | None) -> torch.nn.Module:
     if isinstance(graph, Concepts):
         return torch_grade.ConceptGrade(encoder, shape)
     if graph is None:

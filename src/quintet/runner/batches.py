@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from quintet.core.calibration import ACCEPTED, Calibrated, Calibration, accepted_name
 from quintet.core.item import Scored
-from quintet.core.plain import Cells, JsonObject
+from quintet.core.plain import Cells, Foreign, JsonObject
 from quintet.core.result import score_layout
 from quintet.errors import InputError
 from quintet.io.items import Explicit, Items
@@ -65,12 +64,12 @@ class BatchScorer:
     columns: Explicit = None
     skip_bad: bool = False
 
-    def __call__(self, batch: Any) -> Any:
+    def __call__(self, batch: Foreign) -> Foreign:
         if isinstance(batch, Iterator):
             return map(self._score, batch)
         return self._score(batch)
 
-    def _score(self, batch: Any) -> Any:
+    def _score(self, batch: Foreign) -> Foreign:
         frame = hasattr(batch, "assign")
         given = batch if frame or type(batch) is dict else dict(batch)
         with Items(rows_from_python(given), self.task, self.columns, skip_bad=self.skip_bad) as items:

@@ -11,6 +11,7 @@ import logging
 import os
 from typing import Any
 
+from quintet.core.plain import Foreign
 from quintet.errors import InputError, MissingExtra, QuintetError
 from quintet.io.fetch import knock
 from quintet.runner.executors import AHEAD, Answer, Job, Pending, Work, ours
@@ -89,7 +90,7 @@ _prepared: set[bytes] = set()
 """Jobs that this worker process has opened the models of."""
 
 
-def _score(job: list[Any], work: Work) -> tuple[str, Any]:
+def _score(job: list[Any], work: Work) -> tuple[str, Foreign]:
     """The task. An error of ours is an answer: Ray must not try it again."""
     os.environ.setdefault("QUINTET_THREADS", "1")
     told: Job = _import_ray().get(job[0])
@@ -102,7 +103,7 @@ def _score(job: list[Any], work: Work) -> tuple[str, Any]:
         return "error", ours(error)
 
 
-def _import_ray() -> Any:
+def _import_ray() -> Foreign:
     # Ray reads it when imported; its own 20 tries keep a user waiting for a quarter of an hour where something else
     # than Ray listens.
     os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "2")

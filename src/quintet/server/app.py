@@ -19,6 +19,7 @@ from starlette.routing import Route
 
 from quintet._version import __version__
 from quintet.core.example import FIELDS
+from quintet.core.plain import Foreign
 from quintet.core.stopping import Stopped
 from quintet.errors import ModelError, QuintetError, UserError
 from quintet.report.write import asset, policy
@@ -86,7 +87,7 @@ class Service:
             Route("/v1/tasks", self._tasks),
             Route("/v1/score", self._score, methods=["POST"]),
         ]
-        handlers: Any = {HTTPException: _no_route, Refusal: _refused, ConnectionError: _nobody, Exception: _failed}
+        handlers: Foreign = {HTTPException: _no_route, Refusal: _refused, ConnectionError: _nobody, Exception: _failed}
         inner = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers=handlers)
         inner.router.redirect_slashes = False
         self.asgi = Guard(inner, settings)
@@ -246,7 +247,7 @@ async def _nobody(_: Request, __: Exception) -> Response:
 
 async def _no_route(_: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    headers: Any = getattr(error, "headers", None)
+    headers: Foreign = getattr(error, "headers", None)
     code = {404: "not_found", 405: "wrong_method"}.get(status, "refused")
     message = {404: "there is nothing here", 405: "this method is not for this address"}.get(status, "refused")
     return Refusal(status, code, message, headers).response()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from starlette.responses import Response
 
@@ -80,7 +80,7 @@ def read_request(body: bytes, limits: Limits) -> ScoreRequest:
     return ScoreRequest(_choice(plain, present), examples, evidence)
 
 
-def _parse(body: bytes) -> Any:
+def _parse(body: bytes) -> object:
     try:
         return json.loads(body.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=distinct)
     except KeyTwice as error:

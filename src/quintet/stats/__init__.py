@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
 
 _HOMES = {
     "judge": "study",
@@ -27,7 +26,7 @@ _HOMES = {
 __all__ = sorted(_HOMES)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'quintet.stats' has no attribute {name!r}")
     return getattr(import_module(f"quintet.stats.{_HOMES[name]}"), name)

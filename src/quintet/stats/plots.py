@@ -10,11 +10,12 @@ import math
 import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from quintet.core.plain import Foreign
 from quintet.errors import InputError, MissingExtra, UnknownName
 from quintet.stats.inputs import Ratings, Scores
 from quintet.stats.records import CEILING, HUMAN, Record, decimal
@@ -32,7 +33,7 @@ INK = "#222222"
 _LETTER = 0.066
 """Inches that a letter of a label takes."""
 
-_STYLE: Any = {
+_STYLE: Foreign = {
     "font.family": "DejaVu Sans",
     "font.size": 8,
     "axes.labelsize": 8,
@@ -234,7 +235,7 @@ def agreement(records: Sequence[Record], path: str | Path, statistic: str = "") 
     order = list(reversed(wall.metrics))
 
     def paint(figure: Figure) -> None:
-        grid: Any = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
+        grid: Foreign = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
         low, high = wall.reach()
         for axes, dimension in zip(grid.flat, wall.dimensions, strict=False):
             people = wall.people.get(dimension)

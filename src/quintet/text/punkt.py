@@ -9,8 +9,8 @@ import hashlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
 
+from quintet.core.plain import Foreign
 from quintet.errors import InputError, MissingExtra
 from quintet.text.sentences import sentences
 from quintet.text.tokens import Piece
@@ -53,7 +53,7 @@ def _lines(folder: Path, name: str) -> list[str]:
 
 
 @cache
-def _punkt(name: str) -> Any:
+def _punkt(name: str) -> Foreign:
     try:
         from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
     except ImportError:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from quintet.core.example import Example
 from quintet.core.metric import Metric
 from quintet.core.parameters import build
-from quintet.core.plain import JsonObject
+from quintet.core.plain import Foreign, JsonObject
 from quintet.core.registry import Registry
 from quintet.errors import InputError
 from quintet.metrics.baselines import sacre
@@ -62,7 +62,7 @@ def corpus_scores(
     scorers = {name: corpus_scorer(build(known, name)) for name in metrics}
     most = max(map(len, references), default=0)
     # A row may lack a reference that others have; sacrebleu takes None for it, whatever its annotations say.
-    streams: Any = [[refs[k] if k < len(refs) else None for refs in references] for k in range(most)]
+    streams: Foreign = [[refs[k] if k < len(refs) else None for refs in references] for k in range(most)]
     if not streams or not all(references):
         raise InputError("a row has no reference", todo="name the column with --columns references=COLUMN")
     found: list[CorpusScore] = []
@@ -79,7 +79,7 @@ def corpus_scores(
     return found
 
 
-def corpus_scorer(metric: Metric) -> Any:
+def corpus_scorer(metric: Metric) -> Foreign:
     """Sacrebleu's scorer with our metric's parameters; orders that short rows lack count for a corpus."""
     if isinstance(metric, sacre.Bleu) and metric.protocol == "sacrebleu":
         from sacrebleu.metrics import BLEU
@@ -102,7 +102,7 @@ def corpus_scorer(metric: Metric) -> Any:
 class CorpusTally:
     """The corpus score of rows that go by, from their counts alone; None for a metric that has no such score."""
 
-    scorer: Any
+    scorer: Foreign
     label: str
     counts: list[object]
     references: set[int]

@@ -20,6 +20,7 @@ from quintet.core.example import Example
 from quintet.core.flags import EMPTY_OUTPUT
 from quintet.core.metric import Composite, Metric, Row
 from quintet.core.parameters import build
+from quintet.core.plain import Foreign
 from quintet.core.registry import metrics
 from quintet.core.score import Score
 from quintet.errors import InputError, MissingExtra
@@ -348,7 +349,7 @@ def schema_fault(value: object, schema: str) -> str:
 
 
 @lru_cache
-def _validator(schema: str) -> Any:
+def _validator(schema: str) -> Foreign:
     library = _jsonschema()
     try:
         plain = json.loads(schema)
@@ -362,7 +363,7 @@ def _validator(schema: str) -> Any:
     return kind(plain, registry=REGISTRY)
 
 
-def _jsonschema() -> Any:
+def _jsonschema() -> Foreign:
     try:
         import jsonschema
         import jsonschema.validators
@@ -382,7 +383,7 @@ def _read(path: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _compiled(pattern: str, ignore_case: bool) -> Any:
+def _compiled(pattern: str, ignore_case: bool) -> Foreign:
     import regex
 
     try:

@@ -30,7 +30,7 @@ class YesNoMetric(Metric):
     """What all of them share: the model, and where they follow the release."""
 
     model: str = DEFAULT_YES_NO
-    """Any model of the role YesNo: a T5 checkpoint as released, or a decoder."""
+    """A model of the role yes-no: a T5 checkpoint as released, or a decoder."""
     long: Long = "window"
     """cut: the prompt ends at 1024 tokens, as released; what was not seen is reported."""
     mode: Literal["quintet", "released", "paper"] = "quintet"
