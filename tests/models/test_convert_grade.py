@@ -238,6 +238,9 @@ def test_what_is_missing_is_named(tmp_path):
     (brought / "conceptnet.csv").unlink()
     with pytest.raises(ModelError, match="neither edges of ConceptNet"):
         convert(source, tmp_path / "out", base, brought)
+    torch.save({**state, "linear_threehop._linear_layer.weight": torch.zeros(2, 2)}, source)
+    with pytest.raises(ModelError, match=r"holds linear_threehop\._linear_layer\.weight, for which"):
+        convert(source, tmp_path / "out", base, brought)
     del state["linear3._linear_layer.weight"]
     torch.save(state, source)
     with pytest.raises(ModelError, match=r"lacks both\.weight"):

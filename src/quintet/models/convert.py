@@ -280,6 +280,10 @@ def _write_grade(tensors: Tensors, home: Path, source: Path, out: Path, concepts
     wrong = [name for name in expected if expected[name].shape != named[name].shape]
     if wrong:
         raise ModelError(f"{source}: {wrong[0]} does not fit the configuration; give another --base")
+    dropped = tuple(sorted(set(named) - set(expected)))
+    strange = [name for name in dropped if not name.startswith(torch_grade.UNUSED)]
+    if strange:
+        raise ModelError(f"{source} holds {strange[0]}, for which GRADE as it is known here has no use")
     known = gather(concepts, shape["width"])
     if len(known.words) + SPECIAL != shape["keywords"]:
         raise ModelError(
@@ -293,7 +297,7 @@ def _write_grade(tensors: Tensors, home: Path, source: Path, out: Path, concepts
         "", "[shape]", *(f"{name} = {json.dumps(value)}" for name, value in shape.items()),
     ]  # fmt: skip
     _write_folder({n: named[n] for n in expected}, config, home, out, "\n".join(description) + "\n", known)
-    return Conversion(out, "GRADE with ConceptNet", len(expected), tuple(sorted(set(named) - set(expected))))
+    return Conversion(out, "GRADE with ConceptNet", len(expected), dropped)
 
 
 def rename(tensors: Tensors) -> Tensors:

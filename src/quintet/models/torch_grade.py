@@ -53,6 +53,10 @@ _LINEAR = {
 }
 
 
+UNUSED = ("linear2_2.", "linear4_2.", "bert_encoder.")
+"""Layers that the release has and never uses, and what else BERT may carry."""
+
+
 def is_grade(tensors: Mapping[str, Tensor]) -> bool:
     return any(name.endswith(MARK) for name in tensors)
 
