@@ -119,7 +119,7 @@ def test_summeval_variants(benchmarks: Path) -> None:
     assert {len(e.references) for e in unieval.examples} == {1}
     assert original.variant == "original"
     scored, first = (load("summeval", benchmarks, v) for v in ("scored", "scored-first"))
-    assert not [text for e in scored.examples for text in e.references if "``" in text.text or "''" in text.text]
+    assert not [text for e in scored.examples for text in e.references if "``" in text or "''" in text]
     assert [e.references[:1] for e in scored.examples] == [e.references for e in first.examples]
     assert [e.output for e in scored.examples] == [e.output for e in original.examples]
     assert "team's" in (original.examples[0].source or "")
