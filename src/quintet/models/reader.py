@@ -128,14 +128,19 @@ class OnnxReader:
 
     def _reading(self, outputs: NDArray[np.float32], start: int, pieces: Pieces) -> Reading:
         logits = outputs[start].astype(np.float64)
-        chances = np.exp(logits[:3] - logits[:3].max())
-        chances /= chances.sum()
         count = min(len(pieces), CLAIM)
-        faults = 1.0 / (1.0 + np.exp(-outputs[start + 1 : start + 1 + count, 3]))
+        at_fault = outputs[start + 1 : start + 1 + count, 3].astype(np.float64)
+        faults = 1.0 / (1.0 + np.exp(-at_fault))
+        # The verdict and the word most at fault say the same of a claim, and count the same: small faults in long
+        # claims are seen by the words first.
+        against = float(np.logaddexp(logits[1], logits[2]))
+        worst = float(at_fault.max()) if count else 0.0
+        supported = 1.0 / (1.0 + math.exp(min(0.5 * (against - logits[0]) + 0.5 * worst, 500.0)))
+        contradicted = (1.0 - supported) * math.exp(logits[1] - against)
         return Reading(
-            supported=float(chances[0]),
-            contradicted=float(chances[1]),
-            absent=float(chances[2]),
+            supported=supported,
+            contradicted=contradicted,
+            absent=max(0.0, 1.0 - supported - contradicted),
             fit=1.0 / (1.0 + math.exp(-float(logits[4]))),
             starts=pieces.starts[:count],
             ends=pieces.ends[:count],

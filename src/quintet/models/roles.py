@@ -278,7 +278,7 @@ class PromptModel(Protocol):
         """
 
 
-COPIED = 0.97
+COPIED = 0.995
 """P(supported), at least, of what the source says word for word."""
 
 
