@@ -13,7 +13,7 @@ from quintet.models.open import open_model
 from quintet.models.roles import Reader
 
 Verdict = Literal["supported", "contradicted", "not in the source", "cannot tell"]
-LESS_NEAR = 0.7
+LESS_NEAR = 0.8
 LOOKED_AT = 3
 """Sentences of the source that are read alone with a claim, to say which of them decides."""
 
@@ -101,16 +101,12 @@ def _claim(one: held.Judged, text: str, source: str, output: Output, against: he
 
 
 def _deciding(one: held.Judged, source: str, against: held.Source, reader: Reader) -> Passage | None:
-    """The sentence that says most for the verdict when it is read alone, of those that share most with the claim; the
-    more a sentence shares, the more its word counts."""
+    """Of the sentences that share most with the claim, the one that says most about it when it is read alone, for or
+    against; the nearer counts more."""
     near = against.passages.ranked(one.piece.text)[:LOOKED_AT]
     if not near:
         return None
     alone = reader.read([(against.passages.sentences[at], (one.piece.text,)) for at in near])
-    supported = one.reading.supported >= 0.5
-    says = [
-        (reading.supported if supported else reading.contradicted) * LESS_NEAR**rank
-        for rank, (reading,) in enumerate(alone)
-    ]
+    says = [(1.0 - reading.absent) * LESS_NEAR**rank for rank, (reading,) in enumerate(alone)]
     start, end = against.places[near[says.index(max(says))]]
     return Passage(source[start:end], start, end)
