@@ -1,6 +1,7 @@
 """One encoder pass per distinct text, shared by all metrics of a run."""
 
 from quintet import _api as api
+from quintet.core.cache import fresh
 from quintet.core.example import Example
 from quintet.core.item import Item
 from quintet.core.options import Options
@@ -26,6 +27,7 @@ def test_every_distinct_text_passes_once_whatever_the_number_of_metrics() -> Non
 
 
 def test_nothing_is_remembered_between_chunks() -> None:
+    fresh()  # other tests leave something to this thread
     memo = open_model("fake:embedder")
     plan = api.make_plan(Options(metrics=["ctc-consistency"], model="fake:embedder"))
     list(api.stream(plan, ITEMS, NoStore()))

@@ -7,6 +7,7 @@ import io
 import json
 import math
 import os
+import re
 import stat
 import sys
 
@@ -14,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from quintet.core.result import score_layout
@@ -36,6 +37,7 @@ def read_all(path):
     return [item.values for item in open_table(path)]
 
 
+_TAB_IN_A_LINE = re.compile(r"[\n\r][^\n\r]*\t|\t[^\n\r]*[\n\r]")
 plain_text = st.text(st.characters(exclude_categories=["Cs"]))
 scalars = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text()
 cells = st.recursive(scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=2))
@@ -68,6 +70,8 @@ def test_jsonl_gives_back_every_value(tmp_path_factory, rows):
 @given(st.lists(st.fixed_dictionaries({"a": plain_text, "b,\t": plain_text}), min_size=1, max_size=5))
 @pytest.mark.parametrize("format", FORMATS)
 def test_text_survives_every_format(tmp_path_factory, format, rows):
+    # A line of a cell that holds a tab may be a row of its own in TSV; reading refuses what can be read in two ways.
+    assume(format != "tsv" or not any(_TAB_IN_A_LINE.search(text) for row in rows for text in row.values()))
     path = tmp_path_factory.getbasetemp() / f"text.{format}"
     write_all(path, rows)
     assert read_all(path) == rows

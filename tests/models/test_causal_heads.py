@@ -130,7 +130,7 @@ def test_log_probabilities_are_the_same_bits_with_and_without_heads(both, withou
 def test_no_bit_depends_on_the_company_or_on_what_was_kept(model):
     together = model.log_probs(PAIRS)
     kept = model.log_probs(PAIRS[::-1])[::-1]
-    model._known.clear()
+    model._kept.known.clear()
     from_states = model.log_probs(PAIRS[1:])
     for index, pair in enumerate(PAIRS):
         fresh()

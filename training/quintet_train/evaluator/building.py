@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from random import Random
 from typing import NamedTuple
 
@@ -86,27 +86,29 @@ def build_for(
     """The same groups as each of several networks reads them, text by text in the same order."""
     asked = [name for name, builder in BUILDERS.items() if not set(heads).isdisjoint(builder.heads)]
     jobs = [(name, shard) for name in asked for shard in range(shards)]
-    # Elsewhere a fork does not get along with the libraries that are loaded.
-    processes = min(processes, len(jobs)) if sys.platform == "linux" else 1
-    _shared.append(_Shared(tables, neighbours, times, frames, seed, shards, heads))
-    try:
-        if processes == 1:
-            made = [_shard(job) for job in jobs]
-        else:
-            with multiprocessing.get_context("fork").Pool(processes, _one_thread) as pool:
-                made = pool.map(_shard, jobs, chunksize=1)
-    finally:
-        _shared.pop()
+    processes = min(processes, len(jobs))
+    shared = _Shared(tables, neighbours, times, frames, seed, shards, heads)
+    if processes == 1:
+        made = [_shard(shared, job) for job in jobs]
+    else:
+        # A fork would inherit the locks of libraries whose threads it does not inherit, and may wait for ever.
+        spawn = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(processes, spawn, _share, (shared,)) as pool:
+            made = list(pool.map(_shared_shard, jobs))
     return [joined([parts[place] for parts in made]) for place in range(len(frames))]
 
 
-def _one_thread() -> None:
+def _share(shared: _Shared) -> None:
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    _shared[:] = [shared]
 
 
-def _shard(job: tuple[str, int]) -> list[Packed]:
+def _shared_shard(job: tuple[str, int]) -> list[Packed]:
+    return _shard(_shared[0], job)
+
+
+def _shard(seen: _Shared, job: tuple[str, int]) -> list[Packed]:
     name, shard = job
-    seen = _shared[-1]
     made = groups(name, seen.tables, seen.neighbours, seen.times, seen.seed, shard, seen.shards)
     wanted = (group for group in made if group.head in seen.heads)
     own = list(kept(wanted, seen.times, Random(f"{seen.seed}:{name}:{shard}:kept")))

@@ -8,8 +8,8 @@ from __future__ import annotations
 import ast
 import multiprocessing
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -43,15 +43,16 @@ _MEETING_WORDS = 900
 
 
 def read_all(sources: Sequence[Source], folder: Path, seed: int, processes: int) -> Iterator[list[Record]]:
-    """Records of every source in order; on several cores where a process may be forked."""
+    """Records of every source in order, on several cores."""
     for source in sources:
         _check_kind(source)
     jobs = [(source, folder, seed) for source in sources]
-    if min(processes, len(jobs)) < 2 or sys.platform != "linux":
+    if min(processes, len(jobs)) < 2:
         yield from map(_whole, jobs)
         return
-    with multiprocessing.get_context("fork").Pool(min(processes, len(jobs))) as pool:
-        yield from pool.imap(_whole, jobs, chunksize=1)
+    # A fork would inherit the locks of libraries whose threads it does not inherit, and may wait for ever.
+    with ProcessPoolExecutor(min(processes, len(jobs)), multiprocessing.get_context("spawn")) as pool:
+        yield from pool.map(_whole, jobs)
 
 
 def _whole(job: tuple[Source, Path, int]) -> list[Record]:

@@ -240,8 +240,8 @@ def near_copies(own: Sequence[str], whole: str, rng: Random, together: bool = Fa
     for number, text in enumerate(made, first):
         if text is None:
             continue
-        yield Claim(text, SUPPORTED, (), pair=number)
         edit = falsify(text, whole, rng, pruned=False)
+        yield Claim(text, SUPPORTED, (), pair=number if edit else -1)
         if edit:
             yield Claim(edit.text, CONTRADICTED, changed_words(edit.text, text), pair=number)
 
