@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import sqlite3
+import time
 import zlib
 from collections.abc import Iterable
 from contextlib import suppress
@@ -113,7 +114,7 @@ class DiskStore:
                 str(self.path),
                 "update quintet or name another with --cache FILE",
             )
-        self._db.execute("PRAGMA journal_mode = WAL")
+        self._write_ahead()
         self._db.execute("PRAGMA synchronous = NORMAL")
         if not tables:
             self._db.execute("BEGIN IMMEDIATE")
@@ -123,6 +124,18 @@ class DiskStore:
             self._db.execute(f"PRAGMA application_id = {_APPLICATION}")
             self._db.execute(f"PRAGMA user_version = {SCHEMA}")
             self._db.execute("COMMIT")
+
+    def _write_ahead(self) -> None:
+        """Changing the journal does not wait for another run that does the same at this moment, so we do."""
+        until = time.monotonic() + 60.0
+        while True:
+            try:
+                self._db.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > until:
+                    raise
+                time.sleep(0.02)
 
     def _unusable(self, error: Exception) -> InputError:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
