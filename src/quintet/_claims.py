@@ -13,9 +13,10 @@ from quintet.models.open import open_model
 from quintet.models.roles import Reader
 
 Verdict = Literal["supported", "contradicted", "not in the source", "cannot tell"]
-LESS_NEAR = 0.8
 LOOKED_AT = 3
 """Sentences of the source that are read alone with a claim, to say which of them decides."""
+LESS_NEAR = 0.8
+"""What each of them counts of the one before, which shares more with the claim."""
 
 
 @dataclass(frozen=True, slots=True)

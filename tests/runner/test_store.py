@@ -103,6 +103,27 @@ def test_two_runs_at_once_share_a_store(tmp_path: Path) -> None:
     assert stored(store) == 1200
 
 
+class Busy(sqlite3.Connection):
+    """Another run changes the journal at the same moment: SQLite says so at once, whatever the timeout."""
+
+    refusals = 3
+
+    def execute(self, sql, *more):  # type: ignore[no-untyped-def]
+        if "journal_mode" in sql and self.refusals:
+            self.refusals -= 1
+            raise sqlite3.OperationalError("database is locked")
+        return super().execute(sql, *more)
+
+
+def test_a_store_that_another_run_is_making_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *given, **more: connect(*given, **more, factory=Busy))
+    store = DiskStore(tmp_path / "s.sqlite")
+    store.put(b"key", {})
+    store.commit()
+    assert set(store.get([b"key"])) == {b"key"}
+
+
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
 def test_a_truncated_file_is_reported_and_not_made_worse(tmp_path: Path, share: float) -> None:
     path = tmp_path / "s.sqlite"

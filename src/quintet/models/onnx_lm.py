@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from quintet.core.cache import current
 from quintet.errors import ModelError
 from quintet.models import packed_weights
+from quintet.models.batching import once_each
 from quintet.models.folder import Description
 from quintet.models.lm_heads import Heads
 from quintet.models.memo import KeptStates
@@ -94,11 +95,8 @@ class ChatYesNo(PromptModel):
     ) -> list[Answer]:
         only_yes_no(self.identity, options)
         limit = min(max_tokens or self.max_tokens, self.max_tokens)
-        found: dict[tuple[str, ...], Answer] = {}
-        for prompt in map(tuple, prompts):
-            if prompt not in found:
-                found[prompt] = self._one(prompt, limit)
-        return [found[tuple(prompt)] for prompt in prompts]
+        asked = [tuple(prompt) for prompt in prompts]
+        return once_each(asked, lambda distinct: [self._one(prompt, limit) for prompt in distinct])
 
     def _one(self, prompt: tuple[str, ...], limit: int) -> Answer:
         """The context comes before the output and the question last, so that equal documents are read once."""

@@ -202,7 +202,11 @@ _STEPS: tuple[Step, ...] = (
     _replace(r" +([,.;:!?%)\]])", r"\1"),
     _replace(r"([(\[$#]) +", r"\1"),
 )
-_NUMBERED = re.compile(r"^[^\S\n]*\(?\d{1,2}[.)][^\S\n]+(?=\S)", re.MULTILINE)
+BULLET = r"[-*+\u2022\u2023\u25e6\u25aa\u25cf\u2013\u2014\u00b7>][^\S\n]+"
+LIST_NUMBER = r"\(?\d{1,2}[.)][^\S\n]+"
+HEADING = r"#{1,6}[^\S\n]+"
+"""What may stand at the beginning of a line, before what it says."""
+_NUMBERED = re.compile(rf"^[^\S\n]*{LIST_NUMBER}(?=\S)", re.MULTILINE)
 
 
 def _without_numbers(text: str) -> list[Edit]:
@@ -213,9 +217,9 @@ def _without_numbers(text: str) -> list[Edit]:
 
 _WITHOUT_MARKS: tuple[Step, ...] = (
     # A heading announces what follows.
-    _replace(r"^[^\S\n]*#{1,6}[^\S\n]+(\S[^\n]*?)[ :]*$", r"\1:", re.MULTILINE),
+    _replace(rf"^[^\S\n]*{HEADING}(\S[^\n]*?)[ :]*$", r"\1:", re.MULTILINE),
     _replace(r"^[^\S\n]*\*\*(\S[^*\n]*?)[ :]*\*\*[ :]*$", r"\1:", re.MULTILINE),
-    _replace(r"^[^\S\n]*(?:[-*+\u2022\u2023\u25e6\u25aa\u25cf\u2013\u2014\u00b7>])[^\S\n]+(?=\S)", "", re.MULTILINE),
+    _replace(rf"^[^\S\n]*{BULLET}(?=\S)", "", re.MULTILINE),
     _without_numbers,
     _replace(r"(\*\*|__)(?=[^\s*_])([^*_\n]+)(?<=\S)\1", r"\2"),
     _replace(EMOJI, " "),

@@ -147,7 +147,7 @@ class GivenSignal(LanguageSignal):
 @dataclass(frozen=True)
 class Likelihood(GivenSignal):
     version: ClassVar[int] = 4
-    """Of kept scores; 3 has the chance."""
+    """Of kept scores; 3 has the chance, 4 leaves out marks of lists, headings and emphasis."""
 
     @property
     def name(self) -> str:  # type: ignore[override]

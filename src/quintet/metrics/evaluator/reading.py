@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from quintet.core.cache import current
 from quintet.core.example import Example
 from quintet.core.score import Span
-from quintet.text.detokenise import Detokenised, detokenise, detokenise_with_places
+from quintet.text.detokenise import BULLET, HEADING, LIST_NUMBER, Detokenised, detokenise, detokenise_with_places
 from quintet.text.sentences import sentences
 from quintet.text.tokens import Piece
 
@@ -69,9 +69,8 @@ def _read_output(text: str) -> Output:
 
 
 _BREAK = re.compile(r"\s*\n\s*")
-_LIST_MARK = re.compile(
-    r"[-*+\u2022\u2023\u25e6\u25aa\u25cf\u2013\u2014\u00b7>#]+[ \t]|\(?\d{1,2}[.)][ \t]|[\w .'-]{1,30}: "
-)
+_OPENS = re.compile(rf"{BULLET}|{LIST_NUMBER}|{HEADING}|[\w .'-]{{1,30}}: ")
+"""The start of a line that is an item, a heading or a turn of a talk."""
 _WRAPPED = 60
 """Characters of a line that may have been broken for want of room."""
 
@@ -83,7 +82,7 @@ def _begins(text: str, broken: re.Match[str]) -> bool:
     if text[broken.end()].islower():
         return False
     line = text[text.rfind("\n", 0, broken.start()) + 1 : broken.start()]
-    return len(line) < _WRAPPED or line[-1:] in ".!?:;\"')" or bool(_LIST_MARK.match(text, broken.end()))
+    return len(line) < _WRAPPED or line[-1:] in ".!?:;\"')" or bool(_OPENS.match(text, broken.end()))
 
 
 def read_sentences(text: str, read: Detokenised) -> Iterator[Piece]:

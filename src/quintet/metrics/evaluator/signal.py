@@ -52,7 +52,8 @@ class EvaluatorSignal(Metric):
 
     paper: ClassVar[str] = "quintet"
     version: ClassVar[int] = 3
-    """2: the door tells opening from closing quotes and joins endings that stand as tokens."""
+    """2: opening and closing quotes are told apart, endings that stand as tokens joined. 3: marks of lists, headings
+    and emphasis are left out."""
 
     @property
     def reads(self) -> tuple[str, ...]:
